@@ -1,0 +1,75 @@
+// Drains every ring into a log until told to stop, and keeps the books.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "proto/record.pb.h"
+#include "userspace/device/device.h"
+#include "userspace/device/ring_reader.h"
+#include "userspace/log/writer.h"
+
+namespace fairswitch {
+
+class Recorder {
+  public:
+    // The session and the log outlive the recorder.
+    Recorder(Session& session, LogWriter& log, std::uint32_t kinds);
+    ~Recorder();
+
+    // Forgets what the rings hold, switches recording on and drains on a thread of its own.
+    void start();
+    // Switches recording off, drains the rest. Throws what the thread threw, and Failure when the
+    // session was ended by the kernel meanwhile; the books are complete in any case.
+    void stop();
+
+    // False when the thread has given up (disk full, session ended): time to stop().
+    bool healthy() const { return !failed_.load(std::memory_order_acquire); }
+
+    struct Live {
+        std::uint64_t records = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t dropped = 0;
+    };
+    Live live() const;
+
+    // After stop(). Books of every CPU, and what doesn't add up: one line per CPU and kind where
+    // produced != stored + dropped; empty when all is well.
+    const std::vector<RingBooks>& books() const { return books_; }
+    const std::string& violations() const { return violations_; }
+    // The End record of this recording.
+    End end_record(const std::string& reason) const;
+
+  private:
+    void run();
+    bool drain_all();
+    void take_books();
+
+    Session& session_;
+    LogWriter& log_;
+    const std::uint32_t kinds_;
+    std::vector<RingMapping> rings_;
+    std::vector<RingReader::Counts> produced_before_;
+    std::vector<RingReader::Counts> dropped_before_;
+    std::vector<RingBooks> books_;
+    std::string violations_;
+
+    std::thread thread_;
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    bool stopping_ = false;
+    bool started_ = false;
+    std::atomic<bool> failed_{false};
+    std::exception_ptr error_;
+    std::atomic<std::uint64_t> live_records_{0};
+    std::atomic<std::uint64_t> live_bytes_{0};
+    std::atomic<std::uint64_t> live_dropped_{0};
+};
+
+}  // namespace fairswitch

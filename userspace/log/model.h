@@ -1,0 +1,103 @@
+// Records in memory: plain structs, one per kind, with the names of proto/record.proto.
+//
+// The structs are made from the field lists of the shared header, so a field that is added there is
+// here too. Unlike the generated protobuf classes they are cheap to fill and to copy, and unlike the
+// packed structs of the ring their members may be pointed into. proto/record.proto is the manual of
+// every field. A scalar that is absent in the log reads 0; an absent submessage is std::nullopt.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "fairswitch/record.h"
+
+namespace fairswitch::model {
+
+using Comm = std::array<char, FSW_COMM_BYTES>;
+
+#define FSW_MODEL_u7(name) std::uint8_t name = 0;
+#define FSW_MODEL_f32(name) std::uint32_t name = 0;
+#define FSW_MODEL_s32(name) std::int32_t name = 0;
+#define FSW_MODEL_f64(name) std::uint64_t name = 0;
+#define FSW_MODEL_s64(name) std::int64_t name = 0;
+#define FSW_MODEL_comm(name) Comm name{};
+#define FSW_MODEL_stamp(name) Stamp name;
+#define FSW_MODEL_entity(name) std::optional<Entity> name;
+#define FSW_MODEL_queue(name) std::optional<Queue> name;
+#define FSW_MODEL_timer(name) std::optional<Timer> name;
+#define FSW_MODEL(number, type, name) FSW_MODEL_##type(name)
+
+struct Stamp {
+    FSW_STAMP_FIELDS(FSW_MODEL)
+};
+struct Entity {
+    FSW_ENTITY_FIELDS(FSW_MODEL)
+};
+struct Queue {
+    FSW_QUEUE_FIELDS(FSW_MODEL)
+};
+struct Timer {
+    FSW_TIMER_FIELDS(FSW_MODEL)
+};
+
+struct Decision {
+    FSW_DECISION_FIELDS(FSW_MODEL)
+};
+struct Requeue {
+    FSW_REQUEUE_FIELDS(FSW_MODEL)
+};
+struct Delay {
+    FSW_DELAY_FIELDS(FSW_MODEL)
+};
+struct Wake {
+    FSW_WAKE_FIELDS(FSW_MODEL)
+};
+struct Switch {
+    FSW_SWITCH_FIELDS(FSW_MODEL)
+};
+struct Task {
+    FSW_TASK_FIELDS(FSW_MODEL)
+};
+struct Swap {
+    FSW_SWAP_FIELDS(FSW_MODEL)
+};
+struct Lost {
+    FSW_LOST_FIELDS(FSW_MODEL)
+};
+struct Marker {
+    FSW_MARKER_FIELDS(FSW_MODEL)
+};
+
+// Not from the kernel, so without a stamp.
+struct Sample {
+    std::uint32_t thread = 0;
+    std::uint64_t cycle = 0;
+    std::int64_t latency_ns = 0;
+};
+
+using Record =
+    std::variant<Decision, Requeue, Delay, Wake, Switch, Task, Swap, Lost, Marker, Sample>;
+
+// The stamp of any record but a Sample, which has none (nullptr).
+inline const Stamp* stamp_of(const Record& record) {
+    return std::visit(
+        [](const auto& kind) -> const Stamp* {
+            if constexpr (requires { kind.stamp; }) {
+                return &kind.stamp;
+            } else {
+                return nullptr;
+            }
+        },
+        record);
+}
+
+// A comm up to its first NUL; any bytes, not UTF-8.
+inline std::string_view text(const Comm& comm) {
+    const std::string_view all(comm.data(), comm.size());
+    return all.substr(0, all.find('\0'));
+}
+
+}  // namespace fairswitch::model
