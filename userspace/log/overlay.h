@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "proto/record.pb.h"
 #include "userspace/log/model.h"
@@ -14,7 +15,7 @@ namespace fairswitch {
 using Bytes = std::span<const std::byte>;
 
 // `record` is one whole record, its length prefix included. False if it isn't in the kernel's
-// layout of a kind that the kernel writes; `out` is untouched then.
+// layout of a kind that the kernel writes; `out` may hold anything then.
 bool overlay(Bytes record, model::Record& out);
 
 // From a decoded message, absent scalars reading 0. False for kinds that the model doesn't have

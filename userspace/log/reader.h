@@ -5,8 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -49,10 +47,12 @@ class LogReader {
     };
 
     Bytes next_bytes();
+    Bytes stop(Badness why, std::uint64_t count);
+    Bytes unread() const;
     bool fill();
     void read_header();
     bool decode(Bytes bytes, model::Record& record);
-    bool take_other(Bytes bytes, model::Record& record);
+    bool decode_message(Bytes bytes, model::Record& record);
     void account(const model::Record& record);
     void finish();
 
@@ -60,14 +60,14 @@ class LogReader {
     Descriptor file_;
     std::vector<std::byte> buffer_;
     std::size_t begin_ = 0;
-    std::size_t end_of_data_ = 0;
+    std::size_t end_of_bytes_ = 0;
     bool at_end_of_file_ = false;
     bool finished_ = false;
     Header header_;
     Record scratch_;
     std::optional<End> end_;
     Validity validity_;
-    std::map<std::uint32_t, Sequence> sequences_;
+    std::vector<Sequence> sequences_;  // by Stamp.rq_cpu
     std::uint64_t records_ = 0;
     std::uint64_t fallbacks_ = 0;
     std::uint64_t consumed_ = 0;
