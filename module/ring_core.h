@@ -41,7 +41,8 @@ struct fsw_ring {
 	__u8 *data;
 	__u64 bytes;	/* a power of two */
 	__u64 head;
-	__u64 tail;	/* copy of the last believable tail: reloaded only when the ring looks full */
+	__u64 tail;	/* copy of the last believable tail: reloaded only when it matters */
+	__u64 due;	/* the reader isn't woken again before head is here */
 	struct fsw_ring_loss loss;
 };
 
@@ -59,6 +60,7 @@ static inline void fsw_ring_init(struct fsw_ring *ring,
 	ring->bytes = bytes;
 	ring->head = 0;
 	ring->tail = 0;
+	ring->due = 0;
 	ring->loss = none;
 	producer->magic = FSW_RING_MAGIC;
 	producer->abi = FSW_ABI;
@@ -82,20 +84,38 @@ static inline __u64 fsw_ring_after(const struct fsw_ring *ring, __u64 head,
 }
 
 /*
- * A tail beyond head or more than a ring behind can't be: user space wrote
- * nonsense, and reads "full" until it writes sense.
+ * False if the reader's tail can't be: beyond head, or more than a ring
+ * behind. User space wrote nonsense, and the ring stays as full as it looks.
  */
-static inline bool fsw_ring_has_room(struct fsw_ring *ring, __u64 end)
+static inline bool fsw_ring_reload_tail(struct fsw_ring *ring)
 {
-	__u64 tail;
+	__u64 tail = FSW_LOAD_ACQUIRE(&ring->consumer->tail);	/* A */
 
-	if (end - ring->tail <= ring->bytes)
-		return true;
-	tail = FSW_LOAD_ACQUIRE(&ring->consumer->tail);	/* A */
 	if (tail > ring->head || ring->head - tail > ring->bytes)
 		return false;
 	ring->tail = tail;
-	return end - tail <= ring->bytes;
+	return true;
+}
+
+static inline bool fsw_ring_has_room(struct fsw_ring *ring, __u64 end)
+{
+	if (end - ring->tail <= ring->bytes)
+		return true;
+	return fsw_ring_reload_tail(ring) && end - ring->tail <= ring->bytes;
+}
+
+/*
+ * Whether to wake the reader: more than `watermark` bytes are unread. Says so
+ * once per `watermark` bytes at most, and looks at the reader's page no more
+ * often, so a record costs neither a cache miss nor an interrupt.
+ */
+static inline bool fsw_ring_reader_due(struct fsw_ring *ring, __u64 watermark)
+{
+	if (ring->head < ring->due || ring->head - ring->tail <= watermark)
+		return false;
+	ring->due = ring->head + watermark;
+	fsw_ring_reload_tail(ring);
+	return ring->head - ring->tail > watermark;
 }
 
 /* `bytes` is a multiple of 8 and at least 8. */
