@@ -1,0 +1,142 @@
+#include "userspace/device/ring_reader.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "userspace/base/failure.h"
+#include "userspace/device/atomics.h"
+
+namespace fairswitch {
+
+RingReader::RingReader(const fsw_ring_producer* producer, fsw_ring_consumer* consumer,
+                       const std::byte* data)
+    : producer_(producer), consumer_(consumer), data_(data), ring_bytes_(producer->ring_bytes) {
+    if (producer->magic != FSW_RING_MAGIC || producer->abi != FSW_ABI ||
+        !std::has_single_bit(ring_bytes_)) {
+        fail(Exit::kRunFailed,
+             "no fairswitch ring of this ABI: magic {:#x}, ABI {}, {} bytes; expected {:#x}, {}, a "
+             "power of two; are this program and the module from one build?",
+             producer->magic, producer->abi, ring_bytes_, FSW_RING_MAGIC, FSW_ABI);
+    }
+    discard();
+}
+
+std::uint64_t RingReader::drain(const Sink& sink) {
+    const std::uint64_t from = tail_;
+    const std::uint64_t head = load_head(&producer_->head);
+    if (head - tail_ > ring_bytes_) {
+        fail(Exit::kRunFailed,
+             "the ring of CPU {} is {} bytes ahead of its reader but holds only {}: was it read by "
+             "somebody else?",
+             producer_->cpu, head - tail_, ring_bytes_);
+    }
+    while (tail_ != head) {
+        const std::uint64_t at = tail_ & (ring_bytes_ - 1);
+        const std::uint64_t run = std::min(head - tail_, ring_bytes_ - at);
+        std::size_t pad = 0;
+        const std::size_t records = walk(Bytes(data_ + at, run), &pad);
+        if (records > 0) sink(Bytes(data_ + at, records));
+        bytes_ += records;
+        tail_ += records + pad;
+        store_tail(&consumer_->tail, tail_);
+    }
+    return tail_ - from;
+}
+
+void RingReader::discard() {
+    tail_ = load_head(&producer_->head);
+    store_tail(&consumer_->tail, tail_);
+    stored_ = {};
+    bytes_ = 0;
+}
+
+// How many bytes from the start are records, up to a Pad (its bytes in *pad) or the end of the run.
+// The lengths come from memory that is written meanwhile, though not this part of it: they are
+// checked, not believed.
+std::size_t RingReader::walk(Bytes run, std::size_t* pad) {
+    std::size_t at = 0;
+    while (at < run.size()) {
+        const Bytes rest = run.subspan(at);
+        const Framing frame = framing(rest);
+        const std::uint64_t whole = static_cast<std::uint64_t>(frame.prefix) + frame.length;
+        if (frame.prefix != 2 || whole < 8 || whole % 8 != 0 || whole > rest.size()) {
+            fail(Exit::kRunFailed,
+                 "the ring of CPU {} holds a record of {} bytes with {} left at byte {}; expected a "
+                 "multiple of 8 that fits; the recording can't go on",
+                 producer_->cpu, whole, rest.size(), tail_ + at);
+        }
+        const unsigned kind = std::to_integer<unsigned>(rest[2]) >> 3;
+        if (kind == FSW_KIND_PAD) {
+            *pad = whole;
+            return at;
+        }
+        ++stored_[kind % FSW_KIND_COUNT];
+        at += whole;
+    }
+    return at;
+}
+
+RingReader::Counts RingReader::produced() const {
+    Counts counts;
+    std::transform(producer_->produced, producer_->produced + FSW_KIND_COUNT, counts.begin(),
+                   [](const __u64& count) { return load_counter(&count); });
+    return counts;
+}
+
+RingReader::Counts RingReader::dropped() const {
+    Counts counts;
+    std::transform(producer_->dropped, producer_->dropped + FSW_KIND_COUNT, counts.begin(),
+                   [](const __u64& count) { return load_counter(&count); });
+    return counts;
+}
+
+namespace {
+
+void* map_area(int device, std::uint32_t cpu, fsw_area area, std::size_t bytes) {
+    const int protection = area == FSW_AREA_CONSUMER ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* address = ::mmap(nullptr, bytes, protection, MAP_SHARED, device,
+                           static_cast<off_t>(fsw_ring_offset(cpu, area)));
+    if (address == MAP_FAILED) {
+        fail(Exit::kRunFailed, "can't map the ring of CPU {} ({} bytes): {}", cpu, bytes,
+             std::strerror(errno));
+    }
+    // The module sees to it as well; a child must never hold a ring.
+    ::madvise(address, bytes, MADV_DONTFORK);
+    return address;
+}
+
+std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+
+}  // namespace
+
+RingMapping::RingMapping(int device, std::uint32_t cpu, std::uint64_t ring_bytes)
+    : producer_bytes_(page_bytes() + ring_bytes) {
+    consumer_ = map_area(device, cpu, FSW_AREA_CONSUMER, page_bytes());
+    producer_ = map_area(device, cpu, FSW_AREA_PRODUCER, producer_bytes_);
+    reader_ = std::make_unique<RingReader>(
+        static_cast<const fsw_ring_producer*>(producer_), static_cast<fsw_ring_consumer*>(consumer_),
+        static_cast<const std::byte*>(producer_) + page_bytes());
+    if (reader_->ring_bytes() != ring_bytes) {
+        fail(Exit::kRunFailed, "the ring of CPU {} says it has {} bytes, the module said {}", cpu,
+             reader_->ring_bytes(), ring_bytes);
+    }
+}
+
+RingMapping::~RingMapping() {
+    if (producer_ != nullptr) ::munmap(producer_, producer_bytes_);
+    if (consumer_ != nullptr) ::munmap(consumer_, page_bytes());
+}
+
+RingMapping::RingMapping(RingMapping&& other) noexcept
+    : consumer_(std::exchange(other.consumer_, nullptr)),
+      producer_(std::exchange(other.producer_, nullptr)),
+      producer_bytes_(other.producer_bytes_),
+      reader_(std::move(other.reader_)) {}
+
+}  // namespace fairswitch
