@@ -1,0 +1,89 @@
+// Latency statistics of one arm and the verdict between two.
+//
+// Quantiles are nearest-rank on the sorted sample: P(q) is the value at rank ceil(q n), counted
+// from 1. It is always a value that occurred. There is no interpolation.
+//
+// A difference is (arm - first arm) / first arm in percent: negative = smaller than the first arm.
+//
+// The verdict is a randomisation test over what the experiment randomised, the order inside each
+// pair of blocks. The statistic is the absolute difference of the pooled quantile (mean, share):
+// all blocks of an arm thrown together. Under "the arms don't differ" each pair could as well have
+// carried its labels the other way round, so p is the share of the 2^pairs flips whose statistic
+// is at least the observed one: exact up to 16 pairs, above that 65536 random flips with a fixed
+// seed, the observed one counted among them. It holds at any correlation between samples.
+// The family is every tested row of every arm of a table; Holm's correction goes over all of it.
+// The maximum is not tested.
+//
+// The interval is a separate estimate, a bootstrap over pairs, given only where simulation showed
+// that it covers: at least 20 blocks per arm and at least 50 exceedances in at least 10 blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace fairswitch {
+
+enum class Metric { kAverage, kP50, kP90, kP99, kP999, kMaximum, kOver1ms, kOver2ms, kOver4ms };
+
+const char* metric_label(Metric metric);
+bool metric_is_share(Metric metric);
+// Of a quantile: its q; of anything else: nothing.
+std::optional<double> metric_quantile(Metric metric);
+// Of a share: the threshold.
+std::optional<int64_t> metric_threshold_ns(Metric metric);
+// Every metric, in the order of the table's rows.
+const std::vector<Metric>& all_metrics();
+
+// Index of the nearest-rank quantile among n sorted values; n > 0.
+size_t quantile_index(size_t n, double q);
+// Of sorted values; 0 without values. Times in ns, shares as 0..1.
+double metric_value(const std::vector<int64_t>& sorted, Metric metric);
+
+// The latencies of one pair of blocks.
+struct BlockPair {
+    std::vector<int64_t> first;
+    std::vector<int64_t> second;
+};
+
+enum class Verdict3 { kDifferent, kSame, kNone };
+
+struct Interval {
+    double low = 0;   // difference in percent
+    double high = 0;
+};
+
+struct Comparison {
+    Metric metric = Metric::kAverage;
+    double first = 0;
+    double second = 0;
+    std::optional<double> percent;  // absent: the first is 0
+    std::optional<double> p;        // absent: not tested
+    double p_adjusted = 1;
+    Verdict3 verdict = Verdict3::kNone;
+    std::optional<Interval> interval;
+};
+
+constexpr size_t kMinPairs = 10;
+constexpr size_t kExactPairs = 16;
+constexpr double kAlpha = 0.05;
+
+// One comparison per metric; p is not yet adjusted and no verdict given.
+std::vector<Comparison> compare(const std::vector<BlockPair>& pairs);
+
+// Holm's step-down over everything that was tested; fills p_adjusted and verdict. No verdict where
+// `pairs` flips can't give a p small enough for a family of this size.
+void judge(std::vector<std::vector<Comparison>>& family, size_t pairs);
+
+// Holm-adjusted p values, in the order given.
+std::vector<double> holm(const std::vector<double>& p);
+
+// The smallest p that `pairs` flips can give.
+double smallest_p(size_t pairs);
+
+// Runs of neighbouring samples above the threshold: late wakeups come in groups, and a tail of 50
+// samples in 3 groups says little.
+size_t exceedance_clusters(const std::vector<int64_t>& in_order, int64_t threshold_ns);
+
+}  // namespace fairswitch
