@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The taps around delayed dequeue: going to sleep, leaving, and waking again. */
+#include "gate.h"
+#include "lag_tap.h"
+#include "read.h"
+#include "ring.h"
+#include "tap.h"
+#include "task.h"
+
+static const struct fsw_requeue_record fsw_requeue_template =
+	FSW_RECORD_TEMPLATE(FSW_KIND_REQUEUE, requeue, REQUEUE);
+static const struct fsw_delay_record fsw_delay_template =
+	FSW_RECORD_TEMPLATE(FSW_KIND_DELAY, delay, DELAY);
+
+/* In the making, on this CPU. They don't nest in themselves or each other. */
+struct fsw_lag_scratch {
+	struct fsw_requeue_record requeue;
+	u64 stale_before;
+	struct fsw_delay_record delay;
+	bool delay_open;
+	bool was_delayed;
+};
+
+static struct fsw_lag_scratch __percpu *fsw_lag_scratch;
+
+int fsw_lag_tap_init(void)
+{
+	fsw_lag_scratch = alloc_percpu(struct fsw_lag_scratch);
+	return fsw_lag_scratch ? 0 : -ENOMEM;
+}
+
+void fsw_lag_tap_exit(void)
+{
+	free_percpu(fsw_lag_scratch);
+}
+
+static bool fsw_hygiene_on(const struct cfs_rq *cfs_rq)
+{
+	return fsw_word(cpu_of(rq_of((struct cfs_rq *)cfs_rq))) & FSW_WORD_HYGIENE;
+}
+
+/* How far curr's accounting is behind the runqueue's clock. */
+static u64 fsw_curr_stale(struct cfs_rq *cfs_rq)
+{
+	s64 stale;
+
+	if (!cfs_rq->curr)
+		return 0;
+	/* clock_task itself: rq_clock_task() asserts, and a tap may not warn. */
+	stale = rq_of(cfs_rq)->clock_task - cfs_rq->curr->exec_start;
+	return max(stale, 0LL);
+}
+
+static u32 fsw_curr_branches(const struct cfs_rq *cfs_rq,
+			     const struct sched_entity *se)
+{
+	if (!cfs_rq->curr)
+		return FSW_LAG_NO_CURR;
+	return cfs_rq->curr == se ? FSW_LAG_CURR_IS_ENTITY : 0;
+}
+
+void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+	struct fsw_requeue *requeue = &s->requeue.body;
+
+	memcpy(&s->requeue, &fsw_requeue_template, sizeof(s->requeue));
+	requeue->stamp.time_ns = ktime_get_mono_fast_ns();
+	fsw_read_entity(&requeue->entity, cfs_rq, se);
+	requeue->lag_before_ns = requeue->entity.lag_ns;
+	requeue->branches = fsw_curr_branches(cfs_rq, se);
+	requeue->curr_pid = fsw_entity_pid(cfs_rq->curr);
+	if (fsw_hygiene_on(cfs_rq)) {
+		requeue->branches |= FSW_LAG_STORED_VALID;
+		requeue->lag_stored_ns = se->vlag;
+	}
+	s->stale_before = fsw_curr_stale(cfs_rq);
+}
+
+void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+	struct fsw_requeue *requeue = &s->requeue.body;
+
+	requeue->curr_stale_ns = fsw_curr_stale(cfs_rq);
+	if (s->stale_before && !requeue->curr_stale_ns)
+		requeue->branches |= FSW_LAG_CLOCK_UPDATED;
+}
+
+void __fsw_tap_requeue_clamped(void)
+{
+	this_cpu_ptr(fsw_lag_scratch)->requeue.body.branches |= FSW_LAG_CLAMPED;
+}
+
+void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+	struct fsw_requeue *requeue = &s->requeue.body;
+
+	/* With DELAY_ZERO the kernel has just left the lag in vlag. */
+	if (static_key_enabled(&sched_feat_keys[__SCHED_FEAT_DELAY_ZERO]) ||
+	    (requeue->branches & FSW_LAG_CLAMPED))
+		requeue->lag_after_ns = se->vlag;
+	else
+		requeue->lag_after_ns = fsw_lag(cfs_rq, se);
+	if (entity_is_task(se))
+		fsw_task_seen(container_of(se, struct task_struct, se));
+	fsw_ring_publish(&s->requeue, sizeof(s->requeue), FSW_KIND_REQUEUE,
+			 cpu_of(rq_of(cfs_rq)), true);
+}
+
+/* Only sleeps, and whatever takes a delayed entity away. */
+void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
+			   int flags)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+	struct fsw_delay *delay = &s->delay.body;
+
+	s->was_delayed = se->sched_delayed;
+	s->delay_open = s->was_delayed || (flags & DEQUEUE_SLEEP);
+	if (!s->delay_open)
+		return;
+	memcpy(&s->delay, &fsw_delay_template, sizeof(s->delay));
+	delay->stamp.time_ns = ktime_get_mono_fast_ns();
+	fsw_read_entity(&delay->entity, cfs_rq, se);
+	delay->dequeue_flags = flags;
+	delay->branches = fsw_curr_branches(cfs_rq, se);
+	if (s->was_delayed && fsw_hygiene_on(cfs_rq)) {
+		delay->branches |= FSW_LAG_STORED_VALID;
+		delay->lag_stored_ns = se->vlag;
+	}
+}
+
+void __fsw_tap_delay_clamped(void)
+{
+	this_cpu_ptr(fsw_lag_scratch)->delay.body.branches |= FSW_LAG_CLAMPED;
+}
+
+/* The entity is still ours: __block_task() comes later. */
+void __fsw_tap_delay_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+	struct fsw_delay *delay = &s->delay.body;
+
+	if (!s->delay_open)
+		return;
+	if (s->was_delayed) {
+		delay->verdict = FSW_DELAY_FINISHED;
+	} else if (se->sched_delayed) {
+		delay->verdict = FSW_DELAY_DELAYED;
+		if (fsw_hygiene_on(cfs_rq)) {
+			delay->branches |= FSW_LAG_STORED_VALID;
+			delay->lag_stored_ns = se->vlag;
+		}
+	} else {
+		delay->verdict = FSW_DELAY_DEQUEUED;
+	}
+	delay->lag_after_ns = se->vlag;
+	if (entity_is_task(se))
+		fsw_task_seen(container_of(se, struct task_struct, se));
+	fsw_ring_publish(&s->delay, sizeof(s->delay), FSW_KIND_DELAY,
+			 cpu_of(rq_of(cfs_rq)), true);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0
+#include "read.h"
+
+static u32 fsw_entity_flags(const struct cfs_rq *cfs_rq,
+			    const struct sched_entity *se)
+{
+	u32 flags = 0;
+
+	if (entity_is_task(se)) {
+		flags |= FSW_ENTITY_TASK;
+		flags |= (container_of(se, struct task_struct, se)->policy & 0xf)
+			 << FSW_ENTITY_POLICY_SHIFT;
+	}
+	if (fsw_eligible(cfs_rq, se))
+		flags |= FSW_ENTITY_ELIGIBLE;
+	if (se->sched_delayed)
+		flags |= FSW_ENTITY_DELAYED;
+	if (se->on_rq)
+		flags |= FSW_ENTITY_ON_RQ;
+	if (se->custom_slice)
+		flags |= FSW_ENTITY_CUSTOM_SLICE;
+	if (fsw_protected(se))
+		flags |= FSW_ENTITY_PROTECTED;
+	if (fsw_idle(se))
+		flags |= FSW_ENTITY_IDLE;
+	return flags;
+}
+
+void fsw_read_entity(struct fsw_entity *to, const struct cfs_rq *cfs_rq,
+		     const struct sched_entity *se)
+{
+	u32 flags = fsw_entity_flags(cfs_rq, se);
+	u64 id;
+
+	flags |= fsw_group(fsw_entity_group(cfs_rq), &id) << FSW_ENTITY_GROUP_SHIFT;
+	to->group_id = id;
+	flags |= fsw_group(fsw_entity_group(fsw_owned(se)), &id)
+		 << FSW_ENTITY_OWNED_SHIFT;
+	to->owned_group_id = id;
+	to->pid = fsw_entity_pid(se);
+	to->flags = flags;
+	to->weight = se->load.weight;
+	to->slice_ns = se->slice;
+	to->vruntime_ns = se->vruntime;
+	to->deadline_ns = se->deadline;
+	to->lag_ns = fsw_lag(cfs_rq, se);
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Pure readers of scheduler state: everything is const. The kernel's own
+ * avg_vruntime() moves zero_vruntime, so recording with it would change what
+ * is recorded (core scheduling compares zero_vruntime across CPUs).
+ *
+ * Includes the kernel's private sched.h: only tap and gate code does.
+ */
+#ifndef FAIRSWITCH_READ_H
+#define FAIRSWITCH_READ_H
+
+#include <linux/cgroup.h>
+#include <linux/mmu_context.h>	/* sched.h uses it without including it */
+#include <linux/sched.h>
+
+#include "sched.h"
+#include "autogroup.h"
+
+#include <fairswitch/record.h>
+
+#include "compat.h"
+
+/* Weights are summed scaled down, curr included although it isn't queued. */
+static inline s64 fsw_load(const struct cfs_rq *cfs_rq)
+{
+	const struct sched_entity *curr = cfs_rq->curr;
+	s64 load = cfs_rq->avg_load;
+
+	if (curr && curr->on_rq)
+		load += scale_load_down(curr->load.weight);
+	return load;
+}
+
+static inline s64 fsw_weighted_sum(const struct cfs_rq *cfs_rq)
+{
+	const struct sched_entity *curr = cfs_rq->curr;
+	s64 sum = cfs_rq->avg_vruntime;
+
+	if (curr && curr->on_rq)
+		sum += (s64)(curr->vruntime - cfs_rq->zero_vruntime) *
+		       (s64)scale_load_down(curr->load.weight);
+	return sum;
+}
+
+/* V, as avg_vruntime() would return it: division rounds down. */
+static inline u64 fsw_avg_vruntime(const struct cfs_rq *cfs_rq)
+{
+	s64 load = fsw_load(cfs_rq);
+	s64 sum = fsw_weighted_sum(cfs_rq);
+
+	if (!load)
+		return cfs_rq->zero_vruntime;
+	if (sum < 0)
+		sum -= load - 1;
+	return cfs_rq->zero_vruntime + div64_s64(sum, load);
+}
+
+/* entity_eligible(): without the division, which loses precision. */
+static inline bool fsw_eligible(const struct cfs_rq *cfs_rq,
+				const struct sched_entity *se)
+{
+	return fsw_weighted_sum(cfs_rq) >=
+	       (s64)(se->vruntime - cfs_rq->zero_vruntime) * fsw_load(cfs_rq);
+}
+
+/*
+ * entity_lag(): the limit is max(2 slices, one tick) in the entity's virtual
+ * time. The kernel divides by multiplying with an inverse; this is exact, so
+ * only clamped lags differ, by parts in a million.
+ */
+static inline s64 fsw_lag(const struct cfs_rq *cfs_rq,
+			  const struct sched_entity *se)
+{
+	u64 limit = max_t(u64, 2 * se->slice, TICK_NSEC);
+	s64 lag = fsw_avg_vruntime(cfs_rq) - se->vruntime;
+
+	if (se->load.weight != NICE_0_LOAD)
+		limit = div64_u64(limit * scale_load_down(NICE_0_LOAD),
+				  max(scale_load_down(se->load.weight), 1UL));
+	return clamp_t(s64, lag, -(s64)limit, (s64)limit);
+}
+
+/* se_is_idle(): as the check judges an entity. */
+static inline bool fsw_idle(const struct sched_entity *se)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	if (se->my_q)
+		return se->my_q->idle > 0;
+#endif
+	return container_of(se, struct task_struct, se)->policy == SCHED_IDLE;
+}
+
+/* protect_slice(): on 6.12 a copy of the deadline in vlag. */
+static inline bool fsw_protected(const struct sched_entity *se)
+{
+	return se->vlag == se->deadline;
+}
+
+/* Thread id in the initial namespace; 0 for a group or nobody. */
+static inline u32 fsw_entity_pid(const struct sched_entity *se)
+{
+	if (!se || !entity_is_task(se))
+		return 0;
+	return container_of(se, struct task_struct, se)->pid;
+}
+
+/*
+ * The scheduling group. An autogroup has a task_group but no cgroup: its
+ * css.cgroup is NULL.
+ */
+static inline enum fsw_group_kind fsw_group(const struct task_group *tg,
+					    u64 *ret_id)
+{
+	*ret_id = 0;
+	if (!tg)
+		return FSW_GROUP_NONE;
+	if (!tg->parent)
+		return FSW_GROUP_ROOT;
+#ifdef CONFIG_SCHED_AUTOGROUP
+	if (tg->autogroup) {
+		*ret_id = tg->autogroup->id;
+		return FSW_GROUP_AUTOGROUP;
+	}
+#endif
+	if (!tg->css.cgroup)
+		return FSW_GROUP_NONE;
+	*ret_id = tg->css.cgroup->kn->id;
+	return FSW_GROUP_CGROUP;
+}
+
+static inline const struct task_group *
+fsw_entity_group(const struct cfs_rq *cfs_rq)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	return cfs_rq ? cfs_rq->tg : NULL;
+#else
+	return NULL;
+#endif
+}
+
+static inline const struct cfs_rq *fsw_owned(const struct sched_entity *se)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	return se->my_q;
+#else
+	return NULL;
+#endif
+}
+
+/* Copies what `se` is on `cfs_rq` now. `to` has its tags already. */
+void fsw_read_entity(struct fsw_entity *to, const struct cfs_rq *cfs_rq,
+		     const struct sched_entity *se);
+
+#endif /* FAIRSWITCH_READ_H */

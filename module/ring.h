@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * One ring per possible CPU. Ring n is written only by code on CPU n with
+ * interrupts off. uapi/fairswitch/device.h has the layout and the barriers.
+ */
+#ifndef FAIRSWITCH_RING_H
+#define FAIRSWITCH_RING_H
+
+#include <linux/mm_types.h>
+#include <linux/poll.h>
+#include <linux/types.h>
+
+#include <fairswitch/device.h>
+
+int fsw_ring_create(void);
+/* No writer may be left: recording off, probes gone, synchronize_rcu() done. */
+void fsw_ring_destroy(void);
+
+u64 fsw_ring_size(void);
+
+/* Empties every ring and its books. Same caller's duty as for destroy. */
+void fsw_ring_reset(void);
+
+/* Kinds to record, bits of enum fsw_kind. */
+void fsw_ring_set_kinds(u32 kinds);
+u32 fsw_ring_kinds(void);
+
+/*
+ * Finishes and publishes a record: stamps it with this CPU, `rq_cpu` and the
+ * arm in force there, and `seq` when rq_locked. Interrupts are off.
+ * body.stamp.time_ns is the caller's.
+ */
+void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
+		      bool rq_locked);
+
+int fsw_ring_mmap(struct vm_area_struct *vma);
+__poll_t fsw_ring_poll(struct file *file, poll_table *wait);
+
+#endif /* FAIRSWITCH_RING_H */

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The taps of the wakeup-preemption check. */
+#include "read.h"
+#include "ring.h"
+#include "tap.h"
+#include "task.h"
+
+DEFINE_PER_CPU(u64, fsw_decisions);
+
+static const struct fsw_decision_record fsw_decision_template =
+	FSW_RECORD_TEMPLATE(FSW_KIND_DECISION, decision, DECISION);
+
+/*
+ * A decision in the making, on the CPU that decides: the runqueue's lock is
+ * held throughout, so there is one at a time.
+ */
+struct fsw_deciding {
+	struct fsw_decision_record record;
+	/* Compared, and followed only while `followable`. */
+	const struct sched_entity *curr;
+	bool followable;	/* no entity that we know has been dequeued */
+	bool compared;
+	bool pending_before;
+	bool idle_preempt;
+};
+
+static struct fsw_deciding __percpu *fsw_deciding;
+
+int fsw_tap_init(void)
+{
+	fsw_deciding = alloc_percpu(struct fsw_deciding);
+	return fsw_deciding ? 0 : -ENOMEM;
+}
+
+void fsw_tap_exit(void)
+{
+	free_percpu(fsw_deciding);
+}
+
+void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_decision *decision = &d->record.body;
+
+	memcpy(&d->record, &fsw_decision_template, sizeof(d->record));
+	decision->stamp.time_ns = ktime_get_mono_fast_ns();
+	decision->picked_tag = FSW_TAG_VOID;
+	decision->wake_flags = wake_flags;
+	decision->wakee_state = READ_ONCE(p->__state);
+	decision->wakee_pid = p->pid;
+	decision->curr_pid = rq->curr->pid;
+	d->followable = true;
+	d->compared = false;
+	d->idle_preempt = false;
+	d->pending_before = test_tsk_need_resched(rq->curr);
+}
+
+static void fsw_read_queue(struct fsw_queue *to, const struct cfs_rq *cfs_rq)
+{
+	to->queued = cfs_rq->nr_running;
+	to->h_queued = cfs_rq->h_nr_queued;
+	to->load = fsw_load(cfs_rq);
+	to->avg_vruntime_ns = fsw_avg_vruntime(cfs_rq);
+	to->buddy_pid = fsw_entity_pid(cfs_rq->next);
+}
+
+void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
+		       struct sched_entity *se, struct sched_entity *pse)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_decision *decision = &d->record.body;
+
+	d->compared = true;
+	d->curr = se;
+	fsw_read_entity(&decision->wakee, cfs_rq, pse);
+	fsw_read_entity(&decision->curr, cfs_rq, se);
+	fsw_read_queue(&decision->queue, cfs_rq);
+	if (fsw_protected(se))
+		decision->queue.branches |= FSW_BRANCH_PROTECTED_BEFORE;
+}
+
+void __fsw_tap_short_cancel(void)
+{
+	this_cpu_ptr(fsw_deciding)->record.body.queue.branches |=
+		FSW_BRANCH_SHORT_CANCEL;
+}
+
+void __fsw_tap_idle_preempt(void)
+{
+	this_cpu_ptr(fsw_deciding)->idle_preempt = true;
+}
+
+void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se)
+{
+	struct fsw_decision *decision = &this_cpu_ptr(fsw_deciding)->record.body;
+
+	decision->queue.picks++;
+	decision->queue.branches &= ~FSW_BRANCH_DELAYED_PICKED;
+	if (!se) {
+		decision->picked_tag = FSW_TAG_VOID;
+		return;
+	}
+	decision->picked_tag = FSW_TAG(12, entity);
+	fsw_read_entity(&decision->picked, cfs_rq, se);
+	if (se->sched_delayed)
+		decision->queue.branches |= FSW_BRANCH_DELAYED_PICKED;
+}
+
+void __fsw_tap_dequeue_delayed(struct sched_entity *se)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_queue *queue = &d->record.body.queue;
+
+	queue->branches |= FSW_BRANCH_DEQUEUE_DELAYED;
+	queue->delayed_dequeued++;
+	if (se == d->curr)
+		d->followable = false;
+}
+
+static enum fsw_resched fsw_resched_effect(const struct fsw_deciding *d,
+					   struct rq *rq)
+{
+	if (d->pending_before)
+		return FSW_RESCHED_ALREADY;
+	if (!test_tsk_need_resched(rq->curr))
+		return FSW_RESCHED_NONE;
+	return cpu_of(rq) == smp_processor_id() ? FSW_RESCHED_NOW_LOCAL :
+						  FSW_RESCHED_NOW_IPI;
+}
+
+void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_decision *decision = &d->record.body;
+	struct sched_entity *curr = &rq->curr->se;
+
+	/* Ways out before groups are matched: the tasks' own entities. */
+	if (!d->compared)
+		__fsw_tap_compare(rq, cfs_rq_of(curr), curr, &p->se);
+	if (path == FSW_PATH_PICK_PREEMPT && d->idle_preempt)
+		path = FSW_PATH_IDLE_PREEMPT;
+	decision->path = path;
+	decision->verdict = path == FSW_PATH_PICK_PREEMPT ||
+			    path == FSW_PATH_IDLE_PREEMPT ?
+			    FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
+	decision->resched = fsw_resched_effect(d, rq);
+	if (d->followable && fsw_protected(d->curr))
+		decision->queue.branches |= FSW_BRANCH_PROTECTED_AFTER;
+	fsw_task_seen(p);
+	fsw_task_seen(rq->curr);
+	decision->duration_ns = ktime_get_mono_fast_ns() - decision->stamp.time_ns;
+	fsw_ring_publish(&d->record, sizeof(d->record), FSW_KIND_DECISION,
+			 cpu_of(rq), true);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Taps: called from the grafted fair.c under the runqueue's lock, interrupts
+ * off, only while recording. They read; they never write scheduler state,
+ * never sleep, print or warn.
+ *
+ * Records are assembled in this CPU's scratch area, one per kind, since a
+ * Delay nests inside a Decision, and published in one copy.
+ */
+#ifndef FAIRSWITCH_TAP_H
+#define FAIRSWITCH_TAP_H
+
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include <fairswitch/record.h>
+
+struct cfs_rq;
+struct rq;
+struct sched_entity;
+struct task_struct;
+
+/* Wakeup checks entered on this CPU since load, recorded or not. */
+DECLARE_PER_CPU(u64, fsw_decisions);
+
+void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags);
+void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
+		       struct sched_entity *se, struct sched_entity *pse);
+void __fsw_tap_short_cancel(void);
+void __fsw_tap_idle_preempt(void);
+void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se);
+void __fsw_tap_dequeue_delayed(struct sched_entity *se);
+void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path);
+
+void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se);
+void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se);
+void __fsw_tap_requeue_clamped(void);
+void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se);
+
+void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
+			   int flags);
+void __fsw_tap_delay_clamped(void);
+void __fsw_tap_delay_leave(struct cfs_rq *cfs_rq, struct sched_entity *se);
+
+int fsw_tap_init(void);
+void fsw_tap_exit(void);
+
+#endif /* FAIRSWITCH_TAP_H */

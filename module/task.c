@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <linux/hash.h>
+#include <linux/percpu.h>
+#include <linux/pid.h>
+#include <linux/string.h>
+
+#include "read.h"
+#include "ring.h"
+#include "task.h"
+
+enum {
+	FSW_SEEN_BITS = 8,
+	FSW_WATCH_MAX = 64,
+};
+
+/*
+ * Direct-mapped by pid; a slot holds a digest of all that a Task record says.
+ * A collision only costs a duplicate record.
+ */
+struct fsw_seen {
+	u64 digest[1 << FSW_SEEN_BITS];
+};
+
+static struct fsw_seen __percpu *fsw_seen;
+
+/* Readers run with preemption off at least; the writer replaces one word. */
+struct fsw_watch_slot {
+	u32 op;		/* FSW_WATCH_CLEAR: free */
+	u32 pid;
+	u64 start_ns;	/* of that process or thread: its pid may be reused */
+};
+
+static struct fsw_watch_slot fsw_watch[FSW_WATCH_MAX];
+static u32 fsw_watch_used;
+
+int fsw_task_init(void)
+{
+	fsw_seen = alloc_percpu(struct fsw_seen);
+	return fsw_seen ? 0 : -ENOMEM;
+}
+
+void fsw_task_exit(void)
+{
+	free_percpu(fsw_seen);
+}
+
+void fsw_task_forget(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(fsw_seen, cpu), 0, sizeof(struct fsw_seen));
+}
+
+static u64 fsw_task_digest(const struct task_struct *p)
+{
+	u64 comm[2];
+	u64 digest;
+
+	BUILD_BUG_ON(sizeof(p->comm) != sizeof(comm));
+	memcpy(comm, p->comm, sizeof(comm));
+	digest = p->pid ^ ((u64)p->policy << 32) ^ ((u64)p->static_prio << 40);
+	digest = hash_64(digest ^ p->start_boottime, 64);
+	digest = hash_64(digest ^ comm[0], 64);
+	digest = hash_64(digest ^ comm[1], 64);
+	digest = hash_64(digest ^ p->se.slice, 64);
+#ifdef CONFIG_CGROUP_SCHED
+	digest = hash_64(digest ^ (unsigned long)p->sched_task_group, 64);
+#endif
+	return digest | 1;	/* 0 = empty slot */
+}
+
+static void fsw_task_record(const struct task_struct *p)
+{
+	struct fsw_task_record record =
+		FSW_RECORD_TEMPLATE(FSW_KIND_TASK, task, TASK);
+	struct fsw_task *task = &record.body;
+	u64 id = 0;
+
+	task->stamp.time_ns = ktime_get_mono_fast_ns();
+	task->pid = p->pid;
+	task->tgid = p->tgid;
+	task->start_ns = p->start_boottime;
+	memcpy(task->comm, p->comm, FSW_COMM_BYTES);
+	task->policy = p->policy & 0x7f;
+	task->nice = task_nice(p);
+	task->slice_ns = p->se.slice;
+	task->custom_slice = p->se.custom_slice;
+#ifdef CONFIG_CGROUP_SCHED
+	task->group_kind = fsw_group(p->sched_task_group, &id);
+#endif
+	task->group_id = id;
+	fsw_ring_publish(&record, sizeof(record), FSW_KIND_TASK,
+			 smp_processor_id(), false);
+}
+
+void fsw_task_seen(const struct task_struct *p)
+{
+	u64 *slot = &this_cpu_ptr(fsw_seen)->digest[hash_32(p->pid, FSW_SEEN_BITS)];
+	u64 digest = fsw_task_digest(p);
+
+	if (*slot == digest)
+		return;
+	*slot = digest;
+	fsw_task_record(p);
+}
+
+bool fsw_watched(const struct task_struct *p)
+{
+	u32 used = smp_load_acquire(&fsw_watch_used);	/* pairs with the release below */
+	u32 i;
+
+	for (i = 0; i < used; i++) {
+		const struct fsw_watch_slot *slot = &fsw_watch[i];
+
+		if (slot->op == FSW_WATCH_TGID && p->tgid == slot->pid &&
+		    p->group_leader->start_boottime == slot->start_ns)
+			return true;
+		if (slot->op == FSW_WATCH_PID && p->pid == slot->pid &&
+		    p->start_boottime == slot->start_ns)
+			return true;
+	}
+	return false;
+}
+
+u32 fsw_watch_count(void)
+{
+	return READ_ONCE(fsw_watch_used);
+}
+
+static int fsw_watch_add(const struct fsw_watch *watch)
+{
+	struct fsw_watch_slot *slot;
+	struct task_struct *p;
+	u64 start_ns;
+
+	if (fsw_watch_used == FSW_WATCH_MAX)
+		return -ENOSPC;
+	rcu_read_lock();
+	p = pid_task(find_pid_ns(watch->pid, &init_pid_ns),
+		     watch->op == FSW_WATCH_TGID ? PIDTYPE_TGID : PIDTYPE_PID);
+	start_ns = p ? p->start_boottime : 0;
+	rcu_read_unlock();
+	if (!p)
+		return -ESRCH;
+	slot = &fsw_watch[fsw_watch_used];
+	slot->op = watch->op;
+	slot->pid = watch->pid;
+	slot->start_ns = start_ns;
+	smp_store_release(&fsw_watch_used, fsw_watch_used + 1);
+	return 0;
+}
+
+int fsw_watch_change(const struct fsw_watch *watch)
+{
+	switch (watch->op) {
+	case FSW_WATCH_CLEAR:
+		WRITE_ONCE(fsw_watch_used, 0);
+		/* Nobody may still read the slots when they are filled anew. */
+		synchronize_rcu();
+		return 0;
+	case FSW_WATCH_TGID:
+	case FSW_WATCH_PID:
+		return fsw_watch_add(watch);
+	default:
+		return -EINVAL;
+	}
+}

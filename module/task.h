@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Task records on first sight and on change, and which tasks are watched. */
+#ifndef FAIRSWITCH_TASK_H
+#define FAIRSWITCH_TASK_H
+
+#include <linux/types.h>
+
+#include <fairswitch/device.h>
+
+struct task_struct;
+
+int fsw_task_init(void);
+void fsw_task_exit(void);
+
+/* Forgets what was seen: a new session's log starts with its tasks. */
+void fsw_task_forget(void);
+
+/* Writes a Task record unless this CPU wrote the same lately. Interrupts off. */
+void fsw_task_seen(const struct task_struct *p);
+
+/* Session side; errno as in uapi/fairswitch/device.h. */
+int fsw_watch_change(const struct fsw_watch *watch);
+u32 fsw_watch_count(void);
+
+/* Any context. */
+bool fsw_watched(const struct task_struct *p);
+
+#endif /* FAIRSWITCH_TASK_H */
