@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -25,8 +23,7 @@ class Recorder {
 
     // Forgets what the rings hold, switches recording on and drains on a thread of its own.
     void start();
-    // Switches recording off, drains the rest. Throws what the thread threw, and Failure when the
-    // session was ended by the kernel meanwhile; the books are complete in any case.
+    // Switches recording off, drains the rest, takes the books; then throws what the thread threw.
     void stop();
 
     // False when the thread has given up (disk full, session ended): time to stop().
@@ -47,24 +44,34 @@ class Recorder {
     End end_record(const std::string& reason) const;
 
   private:
+    // Where a ring's books stood when recording began.
+    struct Baseline {
+        RingReader::Counts produced{};
+        RingReader::Counts dropped{};
+    };
+
+    void map_rings();
+    void take_baselines();
+    void notice_new_books();
     void run();
-    bool drain_all();
+    void drain_all();
+    void wait_for_records();
+    void publish_live();
     void take_books();
+    void take_books_of(std::size_t ring);
 
     Session& session_;
     LogWriter& log_;
     const std::uint32_t kinds_;
     std::vector<RingMapping> rings_;
-    std::vector<RingReader::Counts> produced_before_;
-    std::vector<RingReader::Counts> dropped_before_;
+    std::vector<std::uint32_t> cpus_;  // of each ring
+    std::vector<Baseline> baselines_;
     std::vector<RingBooks> books_;
     std::string violations_;
 
+    Descriptor stop_event_;
     std::thread thread_;
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    bool stopping_ = false;
-    bool started_ = false;
+    std::atomic<bool> stopping_{false};
     std::atomic<bool> failed_{false};
     std::exception_ptr error_;
     std::atomic<std::uint64_t> live_records_{0};

@@ -40,8 +40,11 @@ std::uint64_t RingReader::drain(const Sink& sink) {
         const std::uint64_t at = tail_ & (ring_bytes_ - 1);
         const std::uint64_t run = std::min(head - tail_, ring_bytes_ - at);
         std::size_t pad = 0;
-        const std::size_t records = walk(Bytes(data_ + at, run), &pad);
+        Counts seen{};
+        const std::size_t records = walk(Bytes(data_ + at, run), &pad, &seen);
+        // A sink that throws has stored nothing: the books must say so.
         if (records > 0) sink(Bytes(data_ + at, records));
+        for (std::size_t kind = 0; kind < seen.size(); ++kind) stored_[kind] += seen[kind];
         bytes_ += records;
         tail_ += records + pad;
         store_tail(&consumer_->tail, tail_);
@@ -59,7 +62,7 @@ void RingReader::discard() {
 // How many bytes from the start are records, up to a Pad (its bytes in *pad) or the end of the run.
 // The lengths come from memory that is written meanwhile, though not this part of it: they are
 // checked, not believed.
-std::size_t RingReader::walk(Bytes run, std::size_t* pad) {
+std::size_t RingReader::walk(Bytes run, std::size_t* pad, Counts* seen) const {
     std::size_t at = 0;
     while (at < run.size()) {
         const Bytes rest = run.subspan(at);
@@ -76,7 +79,7 @@ std::size_t RingReader::walk(Bytes run, std::size_t* pad) {
             *pad = whole;
             return at;
         }
-        ++stored_[kind % FSW_KIND_COUNT];
+        ++(*seen)[kind % FSW_KIND_COUNT];
         at += whole;
     }
     return at;
@@ -98,45 +101,41 @@ RingReader::Counts RingReader::dropped() const {
 
 namespace {
 
-void* map_area(int device, std::uint32_t cpu, fsw_area area, std::size_t bytes) {
-    const int protection = area == FSW_AREA_CONSUMER ? PROT_READ | PROT_WRITE : PROT_READ;
-    void* address = ::mmap(nullptr, bytes, protection, MAP_SHARED, device,
-                           static_cast<off_t>(fsw_ring_offset(cpu, area)));
-    if (address == MAP_FAILED) {
-        fail(Exit::kRunFailed, "can't map the ring of CPU {} ({} bytes): {}", cpu, bytes,
-             std::strerror(errno));
-    }
-    // The module sees to it as well; a child must never hold a ring.
-    ::madvise(address, bytes, MADV_DONTFORK);
-    return address;
-}
-
 std::size_t page_bytes() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
 
 }  // namespace
 
+Mapping::Mapping(int device, std::uint64_t offset, std::size_t bytes, int protection)
+    : bytes_(bytes) {
+    address_ = ::mmap(nullptr, bytes, protection, MAP_SHARED, device, static_cast<off_t>(offset));
+    if (address_ == MAP_FAILED) {
+        const int error = errno;
+        fail(Exit::kRunFailed, "can't map {} bytes of the ring of CPU {}: {}", bytes, offset >> 32,
+             std::strerror(error));
+    }
+    // The module sees to it as well: a child must never hold a ring.
+    ::madvise(address_, bytes, MADV_DONTFORK);
+}
+
+Mapping::~Mapping() {
+    if (address_ != nullptr) ::munmap(address_, bytes_);
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : address_(std::exchange(other.address_, nullptr)), bytes_(other.bytes_) {}
+
 RingMapping::RingMapping(int device, std::uint32_t cpu, std::uint64_t ring_bytes)
-    : producer_bytes_(page_bytes() + ring_bytes) {
-    consumer_ = map_area(device, cpu, FSW_AREA_CONSUMER, page_bytes());
-    producer_ = map_area(device, cpu, FSW_AREA_PRODUCER, producer_bytes_);
-    reader_ = std::make_unique<RingReader>(
-        static_cast<const fsw_ring_producer*>(producer_), static_cast<fsw_ring_consumer*>(consumer_),
-        static_cast<const std::byte*>(producer_) + page_bytes());
-    if (reader_->ring_bytes() != ring_bytes) {
+    : consumer_(device, fsw_ring_offset(cpu, FSW_AREA_CONSUMER), page_bytes(),
+                PROT_READ | PROT_WRITE),
+      producer_(device, fsw_ring_offset(cpu, FSW_AREA_PRODUCER), page_bytes() + ring_bytes,
+                PROT_READ),
+      reader_(static_cast<const fsw_ring_producer*>(producer_.address()),
+              static_cast<fsw_ring_consumer*>(consumer_.address()),
+              static_cast<const std::byte*>(producer_.address()) + page_bytes()) {
+    if (reader_.ring_bytes() != ring_bytes) {
         fail(Exit::kRunFailed, "the ring of CPU {} says it has {} bytes, the module said {}", cpu,
-             reader_->ring_bytes(), ring_bytes);
+             reader_.ring_bytes(), ring_bytes);
     }
 }
-
-RingMapping::~RingMapping() {
-    if (producer_ != nullptr) ::munmap(producer_, producer_bytes_);
-    if (consumer_ != nullptr) ::munmap(consumer_, page_bytes());
-}
-
-RingMapping::RingMapping(RingMapping&& other) noexcept
-    : consumer_(std::exchange(other.consumer_, nullptr)),
-      producer_(std::exchange(other.producer_, nullptr)),
-      producer_bytes_(other.producer_bytes_),
-      reader_(std::move(other.reader_)) {}
 
 }  // namespace fairswitch

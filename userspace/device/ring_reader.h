@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include "fairswitch/device.h"
 #include "userspace/log/overlay.h"
@@ -36,7 +35,7 @@ class RingReader {
     std::uint64_t bytes() const { return bytes_; }    // likewise, Pads excepted
 
   private:
-    std::size_t walk(Bytes bytes, std::size_t* pad);
+    std::size_t walk(Bytes run, std::size_t* pad, Counts* seen) const;
 
     const fsw_ring_producer* producer_;
     fsw_ring_consumer* consumer_;
@@ -47,22 +46,31 @@ class RingReader {
     Counts stored_{};
 };
 
+// Shared memory of the device, unmapped once and never inherited.
+class Mapping {
+  public:
+    Mapping(int device, std::uint64_t offset, std::size_t bytes, int protection);
+    ~Mapping();
+    Mapping(Mapping&& other) noexcept;
+    Mapping& operator=(Mapping&&) = delete;
+    void* address() const { return address_; }
+
+  private:
+    void* address_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
 // Both areas of a CPU's ring, mapped.
 class RingMapping {
   public:
     RingMapping(int device, std::uint32_t cpu, std::uint64_t ring_bytes);
-    ~RingMapping();
-    RingMapping(RingMapping&& other) noexcept;
-    RingMapping& operator=(RingMapping&&) = delete;
-
-    RingReader& reader() { return *reader_; }
-    const RingReader& reader() const { return *reader_; }
+    RingReader& reader() { return reader_; }
+    const RingReader& reader() const { return reader_; }
 
   private:
-    void* consumer_ = nullptr;
-    void* producer_ = nullptr;
-    std::size_t producer_bytes_ = 0;
-    std::unique_ptr<RingReader> reader_;
+    Mapping consumer_;
+    Mapping producer_;
+    RingReader reader_;
 };
 
 }  // namespace fairswitch
