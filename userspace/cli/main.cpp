@@ -1,0 +1,56 @@
+// The command line: a table of subcommands, and the one place where failures end.
+#include <array>
+#include <exception>
+#include <iostream>
+#include <vector>
+
+#include "userspace/base/failure.h"
+#include "userspace/cli/commands.h"
+
+namespace fairswitch {
+namespace {
+
+// In the order of --help.
+constexpr std::array kCommands = {
+    make_build_command,
+};
+
+int run(int argc, char** argv) {
+    CLI::App app{"Switch Linux scheduler patches at run time, record every wakeup-preemption "
+                 "decision, and compare arms in one boot.",
+                 "fairswitch"};
+    app.require_subcommand(1);
+    app.footer("Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 this kernel or machine "
+               "can't do it.");
+    std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
+    for (const auto make : kCommands) {
+        auto command = make();
+        auto* declared = command->declare(app);
+        commands.emplace_back(declared, std::move(command));
+    }
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        const bool help = app.exit(error) == 0;
+        return static_cast<int>(help ? Exit::kOk : Exit::kUsage);
+    }
+    for (const auto& [declared, command] : commands) {
+        if (declared->parsed()) return command->run();
+    }
+    return static_cast<int>(Exit::kUsage);
+}
+
+}  // namespace
+}  // namespace fairswitch
+
+int main(int argc, char** argv) {
+    try {
+        return fairswitch::run(argc, argv);
+    } catch (const fairswitch::Failure& failure) {
+        std::cerr << "fairswitch: " << failure.what() << "\n";
+        return static_cast<int>(failure.exit());
+    } catch (const std::exception& error) {
+        std::cerr << "fairswitch: " << error.what() << "\n";
+        return static_cast<int>(fairswitch::Exit::kRunFailed);
+    }
+}

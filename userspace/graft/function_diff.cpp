@@ -1,0 +1,198 @@
+#include "userspace/graft/function_diff.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "userspace/base/failure.h"
+
+namespace fairswitch {
+namespace {
+
+class Describer {
+  public:
+    Describer(const Object& object, const std::string& origin) : object_(object) {
+        for (auto& entry : read_code_tables(object, origin)) {
+            entries_[entry.code_section].push_back(std::move(entry));
+        }
+    }
+
+    FunctionTexts describe() const {
+        FunctionTexts texts;
+        for (const auto& symbol : object_.symbols) {
+            if (symbol.is_function() && symbol.section) texts[symbol.name] = function(symbol);
+        }
+        return texts;
+    }
+
+  private:
+    std::string function(const Symbol& symbol) const {
+        const auto& section = object_.sections[*symbol.section];
+        const uint64_t end = symbol.value + symbol.size;
+        std::string text = masked(section, symbol.value, symbol.size);
+        for (const auto& relocation : section.relocations) {
+            if (relocation.offset < symbol.value || relocation.offset >= end) continue;
+            text += fmt::format("\n{:#x} {}", relocation.offset - symbol.value,
+                                reference(relocation));
+        }
+        const auto found = entries_.find(*symbol.section);
+        if (found == entries_.end()) return text;
+        for (const auto& entry : found->second) {
+            if (entry.code_offset < symbol.value || entry.code_offset >= end) continue;
+            text += "\n" + table_entry(entry, symbol.value);
+        }
+        return text;
+    }
+
+    // Bytes with the relocated fields zeroed, as hex.
+    std::string masked(const Section& section, uint64_t from, uint64_t size) const {
+        if (section.type == SHT_NOBITS) return fmt::format("{} zero bytes", size);
+        std::string bytes = section.bytes.substr(from, size);
+        for (const auto& relocation : section.relocations) {
+            for (size_t i = 0; i < field_width(relocation.type); ++i) {
+                const uint64_t at = relocation.offset + i;
+                if (at >= from && at - from < bytes.size()) bytes[at - from] = '\0';
+            }
+        }
+        return hex(bytes);
+    }
+
+    static std::string hex(const std::string& bytes) {
+        std::string text;
+        for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
+        return text;
+    }
+
+    std::string table_entry(const CodeTableEntry& entry, uint64_t function_start) const {
+        const auto& table = object_.sections[entry.table];
+        std::string bytes = table.bytes.substr(entry.offset, entry.size);
+        if (table.name == "__bug_table") bytes[8] = bytes[9] = '\0';  // line
+        std::string text = fmt::format("{} {:#x} {}", table.name,
+                                       entry.code_offset - function_start, hex(bytes));
+        for (size_t i = 1; i < entry.relocations.size(); ++i) {
+            text += " " + reference(entry.relocations[i]);
+        }
+        return text;
+    }
+
+    // PLT32 and PC32 to the same place are the same reference.
+    std::string reference(const Relocation& relocation) const {
+        const auto& symbol = object_.symbols[relocation.symbol];
+        const auto kind = is_pc_relative(relocation.type) ? "pc" : "abs";
+        if (!symbol.section) return fmt::format("{} {}{:+}", kind, symbol.name, relocation.addend);
+        const auto& section = object_.sections[*symbol.section];
+        const auto offset = static_cast<int64_t>(symbol.value) + relocation.addend;
+        if (section.is_code()) return code_reference(kind, section, symbol, relocation.addend);
+        if ((section.flags & SHF_STRINGS) != 0) {
+            return fmt::format("{} \"{}\"", kind, string_at(section, relocation.type, offset));
+        }
+        if (symbol.type == STT_SECTION || without_number(symbol.name) != symbol.name) {
+            return fmt::format("{} {} {}{:+}", kind, content_name(section, symbol),
+                               content(section, symbol), relocation.addend);
+        }
+        return fmt::format("{} {}{:+}", kind, symbol.name, relocation.addend);
+    }
+
+    static std::string code_reference(const char* kind, const Section& section,
+                                      const Symbol& symbol, int64_t addend) {
+        // A label inside a function: relative to its section, which is the function's own.
+        if (symbol.is_function()) return fmt::format("{} {}{:+}", kind, symbol.name, addend);
+        return fmt::format("{} {}{:+}", kind, section.name,
+                           static_cast<int64_t>(symbol.value) + addend);
+    }
+
+    // Strings are referred to by their start; a PC-relative field carries the 4 bytes to the end
+    // of the instruction.
+    static std::string string_at(const Section& section, uint32_t type, int64_t offset) {
+        if (type == R_X86_64_PLT32 || type == R_X86_64_PC32) {
+            // Tables refer to the start itself, code to start - 4; the start of a string follows
+            // a terminator or begins the section.
+            const auto is_start = [&](int64_t at) {
+                return at == 0 || (at > 0 && at < static_cast<int64_t>(section.bytes.size()) &&
+                                   section.bytes[static_cast<size_t>(at - 1)] == '\0');
+            };
+            if (!is_start(offset) && is_start(offset + 4)) offset += 4;
+        }
+        if (offset < 0 || offset >= static_cast<int64_t>(section.bytes.size())) return "?";
+        return section.bytes.c_str() + offset;
+    }
+
+    static std::string content_name(const Section& section, const Symbol& symbol) {
+        return symbol.type == STT_SECTION ? section.name : without_number(symbol.name);
+    }
+
+    // Writable data counts by name and size only: its content changes at run time anyway.
+    std::string content(const Section& section, const Symbol& symbol) const {
+        const bool whole = symbol.type == STT_SECTION;
+        const uint64_t from = whole ? 0 : symbol.value;
+        const uint64_t size = whole ? section.size : symbol.size;
+        if (section.is_writable()) return fmt::format("[{} bytes]", size);
+        return "[" + masked(section, from, size) + "]";
+    }
+
+    const Object& object_;
+    std::map<size_t, std::vector<CodeTableEntry>> entries_;
+};
+
+}  // namespace
+
+FunctionTexts function_texts(const Object& object, const std::string& origin) {
+    return Describer(object, origin).describe();
+}
+
+std::set<std::string> differing_functions(const FunctionTexts& a, const FunctionTexts& b) {
+    std::set<std::string> names;
+    for (const auto& [name, text] : a) {
+        const auto found = b.find(name);
+        if (found == b.end() || found->second != text) names.insert(owner_of(name));
+    }
+    for (const auto& [name, text] : b) {
+        if (a.find(name) == a.end()) names.insert(owner_of(name));
+    }
+    return names;
+}
+
+bool is_own_symbol(const std::string& name) {
+    return name.compare(0, 4, "fsw_") == 0 || name.compare(0, 6, "__fsw_") == 0;
+}
+
+std::set<std::string> functions_with_gates(const Object& object) {
+    std::set<std::string> names;
+    for (const auto& symbol : object.symbols) {
+        if (!symbol.is_function() || !symbol.section) continue;
+        for (const auto& relocation : object.sections[*symbol.section].relocations) {
+            if (relocation.offset < symbol.value ||
+                relocation.offset >= symbol.value + symbol.size) {
+                continue;
+            }
+            if (is_own_symbol(object.symbols[relocation.symbol].name)) {
+                names.insert(owner_of(symbol.name));
+                break;
+            }
+        }
+    }
+    return names;
+}
+
+std::string owner_of(const std::string& function) {
+    const auto at = function.rfind(".cold");
+    return at == std::string::npos || at == 0 ? function : function.substr(0, at);
+}
+
+bool is_clone(const std::string& function) {
+    for (const char* mark : {".isra.", ".part.", ".constprop."}) {
+        if (function.find(mark) != std::string::npos) return true;
+    }
+    return false;
+}
+
+std::string without_number(const std::string& name) {
+    const auto dot = name.rfind('.');
+    if (dot == std::string::npos || dot == 0 || dot + 1 == name.size() || is_clone(name)) {
+        return name;
+    }
+    const bool number = std::all_of(name.begin() + static_cast<long>(dot) + 1, name.end(),
+                                    [](unsigned char c) { return std::isdigit(c) != 0; });
+    return number ? name.substr(0, dot) : name;
+}
+
+}  // namespace fairswitch

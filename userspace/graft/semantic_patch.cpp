@@ -1,0 +1,140 @@
+#include "userspace/graft/semantic_patch.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <sstream>
+
+#include "userspace/base/failure.h"
+#include "userspace/graft/c_scanner.h"
+#include "userspace/graft/elf_object.h"
+#include "userspace/graft/process.h"
+
+namespace fairswitch {
+namespace fs = std::filesystem;
+namespace {
+
+// The value of "// KEY: value"; false for another line.
+bool header_value(const std::string& line, const std::string& key, std::string& value) {
+    const auto start = "// " + key + ":";
+    if (line.compare(0, start.size(), start) != 0) return false;
+    const auto at = line.find_first_not_of(" \t", start.size());
+    value = at == std::string::npos ? std::string() : line.substr(at);
+    return true;
+}
+
+// A gate of this variant. fsw_hygiene() may be used without a name; then it is the patch's own.
+bool is_gate(const CCall& call, const std::string& gate_name) {
+    if (call.callee != "fsw_with" && call.callee != "fsw_hygiene") return false;
+    const auto at = call.arguments.find("FSW_V_");
+    if (at == std::string::npos) return call.callee == "fsw_hygiene";
+    const auto end =
+        call.arguments.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at);
+    return call.arguments.substr(at, end - at) == gate_name;
+}
+
+std::map<std::string, long> gates_by_function(const std::vector<CCall>& calls,
+                                              const std::string& gate_name) {
+    std::map<std::string, long> counts;
+    for (const auto& call : calls) {
+        if (is_gate(call, gate_name)) ++counts[call.function];
+    }
+    return counts;
+}
+
+long count_calls(const std::vector<CCall>& calls, const std::string& function,
+                 const std::string& callee) {
+    return std::count_if(calls.begin(), calls.end(), [&](const CCall& call) {
+        return call.function == function && call.callee == callee;
+    });
+}
+
+SemanticPatch::Expectation parse_expectation(const fs::path& path, const std::string& value) {
+    std::istringstream in(value);
+    const std::vector<std::string> words{std::istream_iterator<std::string>(in), {}};
+    const auto& last = words.empty() ? value : words.back();
+    const bool number = !last.empty() && last.find_first_not_of("0123456789") == std::string::npos;
+    if (words.size() < 2 || words.size() > 3 || !number || last.size() > 4) {
+        fail(Exit::kRunFailed, "{}: '// expect: {}' is not of the form FUNCTION [CALLEE] COUNT",
+             path.string(), value);
+    }
+    return {words[0], words.size() == 3 ? words[1] : "", std::stoul(last)};
+}
+
+}  // namespace
+
+SemanticPatch SemanticPatch::read(const fs::path& path) {
+    SemanticPatch patch;
+    patch.path = path;
+    std::istringstream lines(read_file(path));
+    std::string value;
+    for (std::string line; std::getline(lines, line);) {
+        if (header_value(line, "title", value)) patch.title = value;
+        if (header_value(line, "construct", value)) patch.construct = value;
+        if (header_value(line, "expect-include", value)) patch.includes.push_back(value);
+        if (header_value(line, "expect", value)) {
+            patch.expectations.push_back(parse_expectation(path, value));
+        }
+    }
+    if (patch.expectations.empty() && patch.includes.empty()) {
+        fail(Exit::kRunFailed,
+             "{}: has no '// expect:' line, so nothing could tell whether it applied",
+             path.string());
+    }
+    return patch;
+}
+
+PatchOutcome judge(const SemanticPatch& patch, const std::string& before, const std::string& after,
+                   const std::string& gate_name) {
+    PatchOutcome outcome;
+    outcome.touched = before != after;
+    outcome.matched = outcome.touched;
+    const auto calls = find_calls(after, "fsw_");
+    auto gates = gates_by_function(calls, gate_name);
+    for (const auto& [function, count] : gates_by_function(find_calls(before, "fsw_"), gate_name)) {
+        gates[function] -= count;
+    }
+    const auto note = [&outcome](const std::string& text) {
+        outcome.found += (outcome.found.empty() ? "" : ", ") + text;
+    };
+    for (const auto& [function, callee, wanted] : patch.expectations) {
+        const long found = callee.empty() ? gates[function] : count_calls(calls, function, callee);
+        if (callee.empty()) gates.erase(function);
+        if (found == static_cast<long>(wanted)) continue;
+        outcome.matched = false;
+        note(fmt::format("{} of {} {} in {}", found, wanted, callee.empty() ? "gates" : callee,
+                         function));
+    }
+    for (const auto& header : patch.includes) {
+        if (after.find("#include \"" + header + "\"") != std::string::npos) continue;
+        outcome.matched = false;
+        note("no #include of " + header);
+    }
+    for (const auto& [function, count] : gates) {
+        if (count == 0) continue;
+        outcome.matched = false;
+        note(fmt::format("{} unexpected gates in {}", count,
+                         function.empty() ? "file scope" : function));
+    }
+    return outcome;
+}
+
+PatchOutcome apply(const SemanticPatch& patch, const fs::path& input, const fs::path& output,
+                   const std::string& gate_name) {
+    fs::remove(output);
+    const auto result =
+        run_process({"spatch", "--very-quiet", "--no-includes", "--no-show-diff", "--sp-file",
+                     patch.path, input, "-o", output});
+    if (result.status != 0) {
+        fail(Exit::kRunFailed, "{}: spatch stopped on {}; it said:\n{}", patch.path.string(),
+             input.string(), last_lines(result.output, 15));
+    }
+    const auto before = read_file(input);
+    // spatch writes no file when nothing matched.
+    if (!fs::exists(output)) write_file(output, before);
+    auto outcome = judge(patch, before, read_file(output), gate_name);
+    outcome.result = output;
+    return outcome;
+}
+
+}  // namespace fairswitch

@@ -1,0 +1,58 @@
+// The variants of the module folder, as they apply to one kernel's fair.c.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "userspace/graft/semantic_patch.h"
+
+namespace fairswitch {
+
+struct Variant {
+    std::string id;      // "dequeue-delayed": the folder's name
+    std::string macro;   // "DEQUEUE_DELAYED"
+    std::string title;
+    bool stock_with = false;  // what the unpatched kernel does
+    std::string refusal;      // why it can't be had here; empty if it can
+    std::string form;         // file that matched
+    std::vector<std::string> functions;  // where its gates are
+    unsigned bit = 0;                    // in the gate word, if not refused
+
+    bool available() const { return refusal.empty(); }
+};
+
+// fair.c with everything applied.
+struct Transformation {
+    std::vector<Variant> variants;  // by id
+    std::filesystem::path gated;
+};
+
+class Transformer {
+  public:
+    // `module`: folder with variants/ and taps/. `work`: scratch.
+    Transformer(std::filesystem::path module, std::filesystem::path work);
+
+    // Variants first, in order of their names, then taps. With `wanted` only those variants, and
+    // each must apply; without, those that don't apply are refused by name and left out.
+    Transformation run(const std::filesystem::path& fair_c,
+                       const std::vector<std::string>& wanted) const;
+
+    // Names of all variant folders.
+    std::vector<std::string> variant_ids() const;
+
+  private:
+    Variant apply_variant(const std::string& id, std::filesystem::path& source) const;
+    void apply_taps(std::filesystem::path& source) const;
+
+    std::filesystem::path module_;
+    std::filesystem::path work_;
+};
+
+// "dequeue-delayed" -> "DEQUEUE_DELAYED".
+std::string variant_macro(const std::string& id);
+
+// The text of fairswitch_variants.h.
+std::string variants_header(const std::vector<Variant>& variants);
+
+}  // namespace fairswitch
