@@ -8,6 +8,7 @@
 #include "patch.h"
 #include "probe.h"
 #include "ring.h"
+#include "session.h"
 #include "tap.h"
 #include "task.h"
 
@@ -57,6 +58,8 @@ ring:
 /* Runs only once the functions are unpatched: livepatch holds the module. */
 static void __exit fsw_exit(void)
 {
+	/* A patch that replaced ours ran no callback. */
+	fsw_session_close();
 	fsw_device_destroy();
 	fsw_probe_exit();
 	fsw_lag_tap_exit();

@@ -77,7 +77,7 @@ static bool fsw_opener_dead(void)
 
 	rcu_read_lock();
 	p = pid_task(fsw_session.opener, PIDTYPE_TGID);
-	dead = !p || p->exit_state;
+	dead = !p || (p->exit_state && thread_group_empty(p));
 	rcu_read_unlock();
 	return dead;
 }
