@@ -52,7 +52,6 @@ void Recorder::start() {
     for (RingMapping& ring : rings_) ring.reader().discard();
     take_baselines();
     session_.record(kinds_);
-    notice_new_books();
     session_.mark(MARKER_RECORD_BEGIN, 0);
     thread_ = std::thread([this] { run(); });
 }
@@ -61,16 +60,6 @@ void Recorder::take_baselines() {
     baselines_.clear();
     for (const RingMapping& ring : rings_) {
         baselines_.push_back({ring.reader().produced(), ring.reader().dropped()});
-    }
-}
-
-// A counter only grows, unless the module began new books when recording was switched on.
-void Recorder::notice_new_books() {
-    for (std::size_t ring = 0; ring < rings_.size(); ++ring) {
-        const RingReader::Counts now = rings_[ring].reader().produced();
-        for (std::size_t kind = 0; kind < now.size(); ++kind) {
-            if (now[kind] < baselines_[ring].produced[kind]) baselines_[ring] = {};
-        }
     }
 }
 

@@ -52,7 +52,6 @@ class Recorder {
 
     void map_rings();
     void take_baselines();
-    void notice_new_books();
     void run();
     void drain_all();
     void wait_for_records();
