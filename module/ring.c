@@ -32,7 +32,6 @@ struct fsw_cpu_ring {
 	struct fsw_ring core;
 	void *area;	/* consumer page, producer page, data */
 	struct irq_work wake;
-	u64 woken_at;	/* head when the reader was last woken */
 };
 
 static DEFINE_PER_CPU(struct fsw_cpu_ring *, fsw_rings);
@@ -44,6 +43,11 @@ static u32 fsw_kinds;
 u64 fsw_ring_size(void)
 {
 	return (u64)ring_kb << 10;
+}
+
+static u64 fsw_ring_watermark(void)
+{
+	return fsw_ring_size() >> FSW_RING_WATERMARK_SHIFT;
 }
 
 u32 fsw_ring_kinds(void)
@@ -136,6 +140,7 @@ void fsw_ring_reset(void)
 		memset(producer->dropped, 0, sizeof(producer->dropped));
 		memset(&ring->loss, 0, sizeof(ring->loss));
 		ring->tail = ring->head;
+		ring->due = ring->head;
 		smp_store_release(&ring->consumer->tail, ring->head);
 	}
 }
@@ -156,12 +161,8 @@ void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
 	stamp->arm = fsw_word_arm(word);
 	stamp->generation = fsw_word_generation(word);
 	fsw_ring_put(&ring->core, record, bytes, kind, stamp->time_ns);
-	/* Once per quarter written, read or not: needs no look at the tail. */
-	if (ring->core.head - ring->woken_at >
-	    ring->core.bytes >> FSW_RING_WATERMARK_SHIFT) {
-		ring->woken_at = ring->core.head;
+	if (fsw_ring_reader_due(&ring->core, fsw_ring_watermark()))
 		irq_work_queue(&ring->wake);
-	}
 }
 
 static unsigned long fsw_ring_unread(int cpu)
@@ -177,7 +178,7 @@ __poll_t fsw_ring_poll(struct file *file, poll_table *wait)
 
 	poll_wait(file, &fsw_readers, wait);
 	for_each_possible_cpu(cpu)
-		if (fsw_ring_unread(cpu) > fsw_ring_size() >> FSW_RING_WATERMARK_SHIFT)
+		if (fsw_ring_unread(cpu) > fsw_ring_watermark())
 			return EPOLLIN | EPOLLRDNORM;
 	return 0;
 }
