@@ -88,6 +88,7 @@ void Compiler::compile_one(const Job& job) const {
     for (const auto& flag : job.flags) command += " " + quote(flag);
     // Bug tables name the source file as the kernel's build named it.
     const auto folder = fs::absolute(job.input).parent_path().string() + "/";
+    command += " -fmacro-prefix-map=" + quote(fs::absolute(source_).string() + "/=");
     command += " -fmacro-prefix-map=" + quote(folder + "=kernel/sched/");
     const auto compile = command + " -w -ffunction-sections -fdata-sections -S -o " +
                          quote(fs::absolute(assembly)) + " " + quote(fs::absolute(job.input));

@@ -1,0 +1,264 @@
+#include "userspace/graft/identity.h"
+
+#include <cstring>
+#include <optional>
+
+#include "userspace/base/failure.h"
+#include "userspace/graft/function_diff.h"
+
+namespace fairswitch {
+namespace {
+
+constexpr std::string_view kNop2 = "\x66\x90";
+constexpr std::string_view kNop5 = std::string_view("\x0f\x1f\x44\x00\x00", 5);
+
+template <typename T>
+T load(std::string_view bytes, size_t offset) {
+    T value{};
+    std::memcpy(&value, bytes.data() + offset, sizeof(T));
+    return value;
+}
+
+// One static key's place in the running kernel.
+struct KernelJump {
+    uint64_t target;
+    uint64_t key;
+};
+
+class Prover {
+  public:
+    Prover(const Object& object, const std::string& origin, const KernelImage& image,
+           const Kallsyms& kallsyms)
+        : object_(object), image_(image), kallsyms_(kallsyms) {
+        const auto text = kallsyms.unique("_text");
+        if (!text) fail(Exit::kImpossible, "the kernel's symbols have no _text");
+        slide_ = *text - image.text_start();
+        for (auto& entry : read_code_tables(object, origin)) {
+            if (object.sections[entry.table].name == "__jump_table") {
+                jumps_[entry.code_section].push_back(std::move(entry));
+            }
+        }
+        read_kernel_jumps();
+    }
+
+    Identity prove() {
+        Identity identity;
+        for (const auto& symbol : object_.symbols) {
+            if (!symbol.is_function() || !symbol.section || symbol.size == 0) continue;
+            const auto& candidates = kallsyms_.addresses(symbol.name);
+            if (candidates.empty()) {
+                identity.absent.insert(symbol.name);
+                continue;
+            }
+            ++identity.compared;
+            std::string difference;
+            for (const uint64_t address : candidates) {
+                auto found = compare(symbol, address);
+                if (found.empty()) {
+                    identity.identical[symbol.name] = address;
+                    break;
+                }
+                if (difference.empty()) difference = std::move(found);
+            }
+            if (identity.identical.count(symbol.name) == 0) {
+                identity.different[symbol.name] = difference;
+            }
+        }
+        return identity;
+    }
+
+  private:
+    // kallsyms' addresses include the slide of address randomisation, the image's don't.
+    std::optional<std::string_view> kernel_bytes(uint64_t address, uint64_t size) const {
+        return image_.at(address - slide_, size);
+    }
+
+    void read_kernel_jumps() {
+        const auto start = kallsyms_.unique("__start___jump_table");
+        const auto stop = kallsyms_.unique("__stop___jump_table");
+        if (!start || !stop || *stop < *start) return;
+        const auto table = kernel_bytes(*start, *stop - *start);
+        if (!table) return;
+        for (size_t at = 0; at + 16 <= table->size(); at += 16) {
+            const uint64_t place = *start + at;
+            const uint64_t code = place + static_cast<int64_t>(load<int32_t>(*table, at));
+            const uint64_t target = place + 4 + static_cast<int64_t>(load<int32_t>(*table, at + 4));
+            const uint64_t key = place + 8 + load<uint64_t>(*table, at + 8);
+            kernel_jumps_[code] = {target, key & ~uint64_t{3}};
+        }
+    }
+
+    // Empty if the function is the kernel's at `address`, else the first difference.
+    std::string compare(const Symbol& symbol, uint64_t address) {
+        const auto kernel = kernel_bytes(address, symbol.size);
+        if (!kernel) return fmt::format("{:#x} is not in the image", address);
+        section_ = *symbol.section;
+        start_ = symbol.value;
+        address_ = address;
+        const auto& section = object_.sections[section_];
+        expected_ = section.bytes.substr(start_, symbol.size);
+        accept_objtool_edits(*kernel);
+        for (const auto& relocation : section.relocations) {
+            if (relocation.offset < start_ || relocation.offset >= start_ + symbol.size) continue;
+            auto difference = relocated(relocation, *kernel);
+            if (!difference.empty()) return difference;
+        }
+        if (expected_ != *kernel) {
+            size_t at = 0;
+            while (expected_[at] == (*kernel)[at]) ++at;
+            return fmt::format("code differs at +{:#x}", at);
+        }
+        return static_keys(symbol);
+    }
+
+    // Jumps that a static key's entry announces may have become no-ops, and so may __fentry__.
+    void accept_objtool_edits(std::string_view kernel) {
+        for (const auto& entry : jumps_[section_]) {
+            if (entry.code_offset < start_) continue;
+            const uint64_t at = entry.code_offset - start_;
+            if (at + 2 > expected_.size()) continue;
+            const bool near = static_cast<unsigned char>(expected_[at]) == 0xe9;
+            const auto nop = near ? kNop5 : kNop2;
+            if (kernel.substr(at, nop.size()) == nop) expected_.replace(at, nop.size(), nop);
+        }
+    }
+
+    std::string relocated(const Relocation& relocation, std::string_view kernel) {
+        const uint64_t at = relocation.offset - start_;
+        const size_t width = field_width(relocation.type);
+        if (at + width > kernel.size()) return fmt::format("relocation at +{:#x} beyond end", at);
+        const auto& symbol = object_.symbols[relocation.symbol];
+        if (symbol.name == "__fentry__" && at >= 1 && kernel.substr(at - 1, 5) == kNop5) {
+            expected_.replace(at - 1, 5, kNop5);
+            return {};
+        }
+        const int64_t field = width == 8 ? load<int64_t>(kernel, at)
+                                         : static_cast<int64_t>(load<int32_t>(kernel, at));
+        uint64_t leads_to = static_cast<uint64_t>(field);
+        if (is_pc_relative(relocation.type)) {
+            leads_to += address_ + at;
+        } else {
+            // An absolute field holds the link-time address: moved by the boot code if randomised.
+            // Per-CPU offsets are small and don't move.
+            if (leads_to >= image_.text_start()) leads_to += slide_;
+        }
+        expected_.replace(at, width, kernel.substr(at, width));
+        auto difference = reference(relocation, symbol, leads_to);
+        if (difference.empty()) return {};
+        return fmt::format("at +{:#x}: {}", at, difference);
+    }
+
+    // Whether a field that leads to `leads_to` (addend included) refers to `symbol`.
+    std::string reference(const Relocation& relocation, const Symbol& symbol, uint64_t leads_to) {
+        const uint64_t base = leads_to - static_cast<uint64_t>(relocation.addend);
+        if (symbol.section) {
+            const auto& section = object_.sections[*symbol.section];
+            if ((section.flags & SHF_STRINGS) != 0) {
+                return string_reference(relocation, symbol, section, leads_to);
+            }
+            if (section.is_code() && !symbol.is_function()) return label(symbol, base);
+        }
+        for (const uint64_t address : kallsyms_.addresses(symbol.name)) {
+            if (address == base) return {};
+        }
+        for (const auto& name : kallsyms_.names_at(base)) {
+            if (symbol.section && without_number(name) == without_number(symbol.name)) return {};
+        }
+        if (symbol.section && same_constant(symbol, base)) return {};
+        return fmt::format("refers to {}, the kernel to {}",
+                           symbol.name.empty() ? "a constant" : symbol.name,
+                           kallsyms_.describe(base));
+    }
+
+    std::string string_reference(const Relocation& relocation, const Symbol& symbol,
+                                 const Section& section, uint64_t leads_to) const {
+        // A PC-relative field counts from the end of its instruction, four bytes further.
+        const uint64_t skip = is_pc_relative(relocation.type) ? 4 : 0;
+        const uint64_t offset = symbol.value + static_cast<uint64_t>(relocation.addend) + skip;
+        const auto kernel = image_.string_at(leads_to + skip - slide_);
+        if (offset >= section.bytes.size()) return "refers to a string outside of its section";
+        const std::string ours = section.bytes.c_str() + offset;
+        if (kernel && *kernel == ours) return {};
+        return fmt::format("refers to \"{}\", the kernel to \"{}\"", ours, kernel.value_or("?"));
+    }
+
+    // A place inside a function or its .cold part: relative to a function of that section.
+    std::string label(const Symbol& symbol, uint64_t base) const {
+        for (const auto& other : object_.symbols) {
+            if (!other.is_function() || other.section != symbol.section) continue;
+            for (const uint64_t address : kallsyms_.addresses(other.name)) {
+                if (base + other.value == address + symbol.value) return {};
+            }
+        }
+        return fmt::format("refers to {}, the kernel to {}",
+                           object_.sections[*symbol.section].name, kallsyms_.describe(base));
+    }
+
+    // Unnamed read-only data is compared by content.
+    bool same_constant(const Symbol& symbol, uint64_t base) const {
+        const auto& section = object_.sections[*symbol.section];
+        if (section.is_writable() || section.type == SHT_NOBITS || !section.relocations.empty()) {
+            return false;
+        }
+        const bool whole = symbol.size == 0;
+        const uint64_t from = whole ? 0 : symbol.value;
+        const uint64_t size = whole ? section.size : symbol.size;
+        const auto kernel = kernel_bytes(base - (whole ? symbol.value : 0), size);
+        return size != 0 && kernel && *kernel == std::string_view(section.bytes).substr(from, size);
+    }
+
+    std::string static_keys(const Symbol& symbol) {
+        for (const auto& entry : jumps_[section_]) {
+            if (entry.code_offset < start_ || entry.code_offset >= start_ + symbol.size) continue;
+            const uint64_t code = address_ + entry.code_offset - start_;
+            const auto jump = kernel_jumps_.find(code);
+            if (jump == kernel_jumps_.end()) {
+                return fmt::format("at +{:#x}: a static key here, none in the kernel",
+                                   entry.code_offset - start_);
+            }
+            auto difference = static_key(entry, jump->second);
+            if (!difference.empty()) {
+                return fmt::format("static key at +{:#x}: {}", entry.code_offset - start_,
+                                   difference);
+            }
+        }
+        return {};
+    }
+
+    std::string static_key(const CodeTableEntry& entry, const KernelJump& jump) {
+        for (const auto& relocation : entry.relocations) {
+            const auto& symbol = object_.symbols[relocation.symbol];
+            auto plain = relocation;
+            std::string difference;
+            if (relocation.offset == 4) {
+                difference = reference(plain, symbol, jump.target);
+            } else if (relocation.offset == 8) {
+                plain.addend &= ~int64_t{3};  // flags of the entry
+                difference = reference(plain, symbol, jump.key);
+            }
+            if (!difference.empty()) return difference;
+        }
+        return {};
+    }
+
+    const Object& object_;
+    const KernelImage& image_;
+    const Kallsyms& kallsyms_;
+    uint64_t slide_ = 0;
+    std::map<size_t, std::vector<CodeTableEntry>> jumps_;  // by code section
+    std::map<uint64_t, KernelJump> kernel_jumps_;          // by code address
+    // The function under comparison.
+    size_t section_ = 0;
+    uint64_t start_ = 0;
+    uint64_t address_ = 0;
+    std::string expected_;
+};
+
+}  // namespace
+
+Identity prove_identity(const Object& object, const std::string& origin, const KernelImage& image,
+                        const Kallsyms& kallsyms) {
+    return Prover(object, origin, image, kallsyms).prove();
+}
+
+}  // namespace fairswitch
