@@ -1,0 +1,37 @@
+# Entry points. Each does all its own set-up; see scripts/ for what they run.
+#   make demo | test | build | unit | tsan | kernel-test | lab | clean | help
+TARGET ?= 6.12
+
+.PHONY: help demo test build unit tsan lab-test kernel-test lab clean
+
+help:
+	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
+	@echo 'make test         set up, build, and run unit tests and kernel tests in the lab'
+	@echo 'make build        set up, build user space, fetch the kernel, build the module'
+	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
+	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
+	@echo 'make lab          a shell command in the lab: make lab COMMAND="fairswitch status"'
+	@echo 'make clean        remove build/ (runs/ and the kernel cache stay)'
+	@echo 'TARGET=$(TARGET) (known: see scripts/lab.d/targets)'
+
+demo:
+	@scripts/demo $(TARGET)
+
+test:
+	@scripts/test $(TARGET)
+
+build:
+	@scripts/build $(TARGET)
+
+unit tsan:
+	@scripts/test $(TARGET) $@
+
+lab-test kernel-test:
+	@scripts/test $(TARGET) $(@:-test=)
+
+lab: build
+	@scripts/lab run $(TARGET) --file build/userspace/cli/fairswitch \
+		--file build/graft/$(TARGET)/fairswitch.ko -- '$(or $(COMMAND),fairswitch --help)'
+
+clean:
+	rm -rf build

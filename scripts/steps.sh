@@ -1,0 +1,122 @@
+# shellcheck shell=bash
+# What make demo and make test share: steps with progress and logs, and everything that has to
+# exist before a lab run. Sourced, never run.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+BUILD=${FAIRSWITCH_BUILD:-$ROOT/build}
+LOGS=$BUILD/logs
+STEPS_STARTED=$SECONDS
+
+mkdir -p "$LOGS"
+
+elapsed() {
+    printf '[%3ds]' $((SECONDS - STEPS_STARTED))
+}
+
+# step NAME COMMAND...: runs the command with its output in a log; shows that it is alive, and
+# the log's end if it fails.
+step() {
+    local name=$1 log pid code=0 begin=$SECONDS
+    shift
+    log=$LOGS/${name// /-}.log
+    printf '%s %s …\n' "$(elapsed)" "$name"
+    "$@" >"$log" 2>&1 </dev/null &
+    pid=$!
+    while kill -0 "$pid" 2>/dev/null; do
+        wait_a_little "$pid" "$name" "$log" "$begin"
+    done
+    wait "$pid" || code=$?
+    if ((code)); then
+        printf '%s %s failed with exit code %d; the end of %s:\n' "$(elapsed)" "$name" "$code" "$log"
+        tail -n 40 "$log" | sed 's/^/    /'
+        return "$code"
+    fi
+}
+
+# Returns when the process has ended or, after ten seconds, with a line of progress.
+wait_a_little() {
+    local tick last
+    for ((tick = 0; tick < 100; tick++)); do
+        kill -0 "$1" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    last=$(tail -n 1 "$3" | tr -d '\r' | cut -c 1-60)
+    printf '%s   %s, %d s: %s\n' "$(elapsed)" "$2" $((SECONDS - $4)) "$last"
+}
+
+# live NAME COMMAND...: like step, for commands whose output is for people.
+live() {
+    local name=$1 code=0
+    shift
+    printf '%s %s …\n' "$(elapsed)" "$name"
+    "$@" 2>&1 </dev/null | tee "$LOGS/${name// /-}.log" || code=${PIPESTATUS[0]}
+    return "$code"
+}
+
+configure() {
+    cmake -S "$ROOT" -B "$1" -G Ninja "${@:2}"
+}
+
+# ThreadSanitizer of this compiler cannot place its shadow under a large address randomisation.
+without_aslr() {
+    if setarch -R true 2>/dev/null; then setarch -R "$@"; else "$@"; fi
+}
+
+read_target_env() {
+    local env
+    env=$("$ROOT/scripts/lab" env "$1")
+    # shellcheck source=/dev/null
+    . "$env"
+}
+
+# Everything that decides about the module: sources, the tool that makes it, kernel and symbols.
+graft_inputs() {
+    find "$ROOT/module" -type f -print0 | sort -z | xargs -0 sha256sum
+    sha256sum "$BUILD/userspace/cli/fairswitch" "$KALLSYMS"
+    printf '%s %s\n' "$PACKAGE_VERSION" "$COMPILER"
+}
+
+run_graft() {
+    "$BUILD/userspace/cli/fairswitch" build --kdir "$KDIR" --source "$SOURCE" --image "$IMAGE" \
+        --kallsyms "$KALLSYMS" --out "$1" 2>&1 | tee "$1.summary"
+    return "${PIPESTATUS[0]}"
+}
+
+# Builds the module for the target into build/graft/TARGET, unless nothing it is made of changed.
+graft() {
+    local out=$BUILD/graft/$1 inputs
+    read_target_env "$1" || return
+    inputs=$(graft_inputs) || return
+    if [[ -s $out/fairswitch.ko && $(cat "$out/inputs" 2>/dev/null) == "$inputs" ]]; then
+        echo "the module is up to date"
+        return
+    fi
+    rm -rf "$out" && mkdir -p "$out" && run_graft "$out" || return
+    [[ -s $out/fairswitch.ko ]] || {
+        echo "fairswitch build succeeded but left no $out/fairswitch.ko"
+        return 1
+    }
+    mv "$out.summary" "$out/summary.txt" && printf '%s\n' "$inputs" >"$out/inputs"
+}
+
+# From a fresh checkout to the command line tool. Callers test the result, which turns the
+# shell's -e off inside: hence the chains.
+prepare_user_space() {
+    step 'set up' "$ROOT/scripts/setup" &&
+        step 'configure' configure "$BUILD" &&
+        step 'build' cmake --build "$BUILD"
+}
+
+prepare_kernel() {
+    step 'set up' "$ROOT/scripts/setup" &&
+        step 'fetch kernel' "$ROOT/scripts/lab" fetch "$1" &&
+        step 'read symbols' "$ROOT/scripts/lab" kallsyms "$1"
+}
+
+prepare_module() {
+    step 'graft' graft "$1"
+}
+
+prepare() {
+    prepare_user_space && prepare_kernel "$1" && prepare_module "$1"
+}
