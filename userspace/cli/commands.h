@@ -8,5 +8,10 @@
 namespace fairswitch {
 
 std::unique_ptr<Command> make_build_command();
+std::unique_ptr<Command> make_load_command();
+std::unique_ptr<Command> make_unload_command();
+std::unique_ptr<Command> make_status_command();
+std::unique_ptr<Command> make_set_command();
+std::unique_ptr<Command> make_record_command();
 
 }  // namespace fairswitch

@@ -12,7 +12,8 @@ namespace {
 
 // In the order of --help.
 constexpr std::array kCommands = {
-    make_build_command,
+    make_build_command,  make_load_command, make_unload_command,
+    make_status_command, make_set_command,  make_record_command,
 };
 
 int run(int argc, char** argv) {

@@ -49,7 +49,7 @@ struct Shape {
 #define FSW_TAKE_s32(number, name) out.name = in.name;
 #define FSW_TAKE_f64(number, name) out.name = in.name;
 #define FSW_TAKE_s64(number, name) out.name = in.name;
-#define FSW_TAKE_comm(number, name) std::copy(in.name, in.name + FSW_COMM_BYTES, out.name.begin());
+#define FSW_TAKE_comm(number, name) std::memcpy(out.name.data(), in.name, FSW_COMM_BYTES);
 #define FSW_TAKE_stamp(number, name) \
     if (!take(in.name, out.name)) return false;
 #define FSW_TAKE_OPTIONAL(number, type, name)                  \
@@ -121,8 +121,8 @@ Shape<Packed> make_shape(const Packed& want) {
 // The alternative of `out` of this type, kept if it is there already.
 template <typename Model>
 Model& alternative(model::Record& out) {
-    auto* present = std::get_if<Model>(&out);
-    return present ? *present : out.emplace<Model>();
+    if (!std::holds_alternative<Model>(out)) out.emplace<Model>();
+    return *std::get_if<Model>(&out);
 }
 
 template <typename Model, typename Packed>

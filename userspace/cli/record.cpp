@@ -1,0 +1,212 @@
+// fairswitch record
+#include <ctime>
+#include <iostream>
+
+#include "userspace/base/failure.h"
+#include "userspace/cli/commands.h"
+#include "userspace/cli/progress.h"
+#include "userspace/device/environment.h"
+#include "userspace/device/proc_files.h"
+#include "userspace/device/recorder.h"
+#include "userspace/device/run_control.h"
+#include "userspace/device/watching.h"
+
+namespace fairswitch {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint32_t kArm = 1;
+
+struct Options {
+    std::string output;
+    std::vector<std::string> watch;
+    bool watch_command = false;
+    double duration_s = 0;  // 0: no limit
+    std::string arm = "stock";
+    std::string kinds;
+    std::string graft;
+    std::vector<std::string> command;
+};
+
+std::string own_command_line() {
+    std::string line = whole_file("/proc/self/cmdline");
+    for (char& c : line) {
+        if (c == '\0') c = ' ';
+    }
+    return line;
+}
+
+// One recording, from the session's begin to the log's end.
+class Recording {
+  public:
+    explicit Recording(const Options& options)
+        : options_(options),
+          kinds_(options.kinds.empty() ? all_kinds() : parse_kinds(options.kinds)),
+          session_(Device()),
+          arm_(parse_arm(options.arm, session_.device().variants())) {
+        for (const std::string& name : options_.watch) {
+            for (const pid_t pid : find_processes(name)) watched_.push_back(pid);
+        }
+        if (!options_.command.empty()) {
+            const pid_t child = control_.prepare(options_.command);
+            if (options_.watch_command) watched_.push_back(child);
+        }
+    }
+
+    int run() {
+        const fsw_set set = session_.set(arm_.name == "stock" ? 0 : kArm, arm_.positions);
+        for (const pid_t pid : watched_) session_.watch_process(pid);
+        LogWriter log(options_.output, header());
+        Recorder recorder(session_, log, kinds_);
+        recorder.start();
+        fmt::print(stderr, "recording to {}, arm {} (swapped in {:.1f} us), {} watched\n",
+                   options_.output, arm_.name, static_cast<double>(set.end_ns - set.begin_ns) / 1e3,
+                   watched_.size());
+        begin_ = Clock::now();
+        const std::string reason = follow(recorder);
+        finish(recorder, log, reason);
+        return report(recorder, log);
+    }
+
+  private:
+    Header header() {
+        Header header = describe_machine(session_.device());
+        header.set_command(own_command_line());
+        add_arm(header, 0,
+                {.name = "stock", .positions = stock_positions(session_.device().variants())});
+        if (arm_.name != "stock") add_arm(header, kArm, arm_);
+        for (const pid_t pid : watched_) header.add_watched(static_cast<std::uint32_t>(pid));
+        if (!options_.graft.empty()) {
+            const std::string manifest = whole_file(options_.graft);
+            if (manifest.empty()) {
+                fail(Exit::kUsage, "--graft {}: empty or not readable; expected the manifest that "
+                                   "`fairswitch build` writes",
+                     options_.graft);
+            }
+            header.set_graft(manifest);
+        }
+        return header;
+    }
+
+    // Until something ends the run. Why it ended.
+    std::string follow(const Recorder& recorder) {
+        constexpr std::chrono::milliseconds kTick(200);
+        if (!options_.command.empty()) control_.go();
+        ProgressLine line;
+        while (recorder.healthy()) {
+            const auto elapsed = std::chrono::duration<double>(Clock::now() - begin_).count();
+            if (options_.duration_s > 0 && elapsed >= options_.duration_s) return "duration is over";
+            const auto left = std::chrono::milliseconds(
+                options_.duration_s > 0
+                    ? static_cast<long>((options_.duration_s - elapsed) * 1e3) + 1
+                    : kTick.count());
+            switch (control_.wait(std::min(kTick, left))) {
+                case RunControl::Event::kSignal:
+                    return fmt::format("signal {}", control_.signal());
+                case RunControl::Event::kCommandEnded:
+                    return "command ended";
+                case RunControl::Event::kNone:
+                    break;
+            }
+            show(recorder.live(), elapsed, line);
+        }
+        return "recording failed";
+    }
+
+    void show(const Recorder::Live& live, double elapsed, ProgressLine& line) {
+        line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}", elapsed,
+                              live.records, static_cast<double>(live.records) / (elapsed + 1e-3),
+                              static_cast<double>(live.bytes) / 1e6, live.dropped, arm_.name));
+    }
+
+    // The log gets its End record whatever happened to the recording.
+    void finish(Recorder& recorder, LogWriter& log, const std::string& reason) {
+        std::exception_ptr trouble;
+        try {
+            recorder.stop();
+        } catch (...) {
+            trouble = std::current_exception();
+        }
+        control_.end_command();
+        try {
+            log.close(recorder.end_record(reason));
+        } catch (...) {
+            if (!trouble) trouble = std::current_exception();
+        }
+        if (trouble) std::rethrow_exception(trouble);
+    }
+
+    int report(const Recorder& recorder, const LogWriter& log) const {
+        const Recorder::Live live = recorder.live();
+        fmt::print(stderr, "{}: {} records, {} bytes, {} lost\n", log.path(), live.records,
+                   log.bytes(), live.dropped);
+        if (live.dropped > 0) {
+            fmt::print(stderr, "LOST {} records: the rings were full; load with a greater --ring-kb, "
+                               "or record fewer --kinds\n",
+                       live.dropped);
+        }
+        if (!recorder.violations().empty()) {
+            fail(Exit::kRunFailed,
+                 "the books don't add up, so don't trust this log; expected produced = stored + "
+                 "dropped:\n{}",
+                 recorder.violations());
+        }
+        if (const std::string trouble = control_.command_trouble(); !trouble.empty()) {
+            fail(Exit::kRunFailed, "{} (the log is whole)", trouble);
+        }
+        return static_cast<int>(Exit::kOk);
+    }
+
+    const Options& options_;
+    const std::uint32_t kinds_;
+    RunControl control_;  // before the session: its thread inherits the blocked signals
+    Session session_;
+    const ArmSpec arm_;
+    std::vector<pid_t> watched_;
+    Clock::time_point begin_;
+};
+
+class RecordCommand : public Command {
+  public:
+    CLI::App* declare(CLI::App& app) override {
+        auto* command = app.add_subcommand(
+            "record", "Record wakeup-preemption decisions into a log");
+        command->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there")
+            ->required();
+        command->add_option("--watch", options_.watch,
+                            "Process, by pid or name, whose wakeups and switches are recorded too; "
+                            "can be repeated");
+        command->add_flag("--watch-command", options_.watch_command, "Watch COMMAND's process");
+        command->add_option("--duration", options_.duration_s, "Seconds to record (default: no limit)")
+            ->check(CLI::PositiveNumber);
+        command->add_option("--arm", options_.arm, "Arm to put in force, as for `set`")
+            ->capture_default_str();
+        command->add_option("--kinds", options_.kinds,
+                            "Record kinds, separated by commas (default: all)");
+        command->add_option("--graft", options_.graft,
+                            "Manifest of the module's build, to keep in the log");
+        command->add_option("COMMAND", options_.command, "Behind `--`: record while this runs");
+        command->footer(
+            "Ends at Ctrl-C, when the duration is over or when COMMAND ends, whichever is first.\n"
+            "Example: fairswitch record -o run.fsl --watch-command -- cyclictest -q -D 10 "
+            "--policy=other");
+        return command;
+    }
+
+    int run() override {
+        if (options_.watch_command && options_.command.empty()) {
+            fail(Exit::kUsage, "--watch-command needs a COMMAND behind `--`");
+        }
+        return Recording(options_).run();
+    }
+
+  private:
+    Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_record_command() { return std::make_unique<RecordCommand>(); }
+
+}  // namespace fairswitch
