@@ -1,0 +1,203 @@
+#include "userspace/analysis/run.h"
+
+#include <google/protobuf/text_format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "userspace/analysis/explain.h"
+#include "userspace/base/failure.h"
+#include "userspace/log/reader.h"
+
+namespace fairswitch {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr int64_t kLate_ns = 1'000'000;
+// Stories cover every late sample of a run for the table of causes; their full windows only the
+// worst ones, so that memory stays bounded.
+constexpr size_t kMostWindows = 1000;
+
+std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
+
+}  // namespace
+
+RunFiles RunFiles::find(const std::string& path, const std::string& cyclictest) {
+    RunFiles files;
+    if (fs::is_directory(path)) {
+        files.log = existing(fs::path(path) / "run.fsl");
+        if (files.log.empty())
+            fail(Exit::kUsage,
+                 "{} holds no run.fsl; give a directory written by `fairswitch ab` or a log", path);
+        files.cyclictest = existing(fs::path(path) / "measure.txt");
+        files.plan = existing(fs::path(path) / "plan.textproto");
+    } else {
+        if (!fs::exists(path))
+            fail(Exit::kUsage, "there is no {}; give a run's directory or a log (*.fsl)", path);
+        files.log = path;
+    }
+    if (!cyclictest.empty()) {
+        if (!fs::exists(cyclictest)) fail(Exit::kUsage, "there is no {}", cyclictest);
+        files.cyclictest = cyclictest;
+    }
+    return files;
+}
+
+Experiment read_plan(const std::string& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    Experiment plan;
+    if (!in || !google::protobuf::TextFormat::ParseFromString(text.str(), &plan))
+        fail(Exit::kRunFailed,
+             "{} is no plan (protobuf text of fairswitch.Experiment); remove it to go by the log "
+             "alone",
+             path);
+    return plan;
+}
+
+void write_plan(const std::string& path, const Experiment& plan) {
+    std::string text;
+    google::protobuf::TextFormat::PrintToString(plan, &text);
+    std::ofstream out(path, std::ios::trunc);
+    out << "# proto-file: proto/experiment.proto\n# proto-message: fairswitch.Experiment\n" << text;
+    out.flush();
+    if (!out) fail(Exit::kRunFailed, "cannot write {}: is the disk full?", path);
+}
+
+Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chosen) {
+    Run run;
+    if (!files.plan.empty()) run.plan_ = read_plan(files.plan);
+    if (run.plan_) run.command_ = CyclicCommand::parse(run.plan_->measure_command());
+    run.read_log_for_join(files.log);
+    run.read_samples(files.cyclictest);
+    const std::vector<CyclicSample>* samples =
+        run.cyclic_ && !run.cyclic_->samples.empty() ? &run.cyclic_->samples : nullptr;
+    run.join_ = std::make_unique<Join>(join(*run.evidence_, samples));
+    run.tally_ = std::make_unique<Tally>(run.join_->blocks);
+    run.choose(worst, chosen);
+    run.read_log_for_decisions(files.log);
+    run.name_arms();
+    return run;
+}
+
+void Run::read_log_for_join(const std::string& path) {
+    LogReader reader(path);
+    header_ = reader.header();
+    for (model::Record record; reader.next(record);) evidence_->add(record);
+    evidence_->finish();
+    if (!reader.validity().whole()) {
+        std::istringstream lines(reader.validity().summary());
+        for (std::string line; std::getline(lines, line);)
+            if (!line.empty()) warnings_.push_back("LOG NOT WHOLE: " + line);
+    }
+}
+
+void Run::read_samples(const std::string& path) {
+    if (path.empty()) {
+        if (evidence_->samples().empty()) return;
+        cyclic_.emplace();
+        for (const model::Sample& sample : evidence_->samples())
+            cyclic_->samples.push_back({sample.thread, sample.cycle, sample.latency_ns});
+        return;
+    }
+    std::ifstream in(path);
+    if (!in) fail(Exit::kUsage, "cannot read {}", path);
+    cyclic_ = CyclicOutput::parse(in, command_);
+}
+
+void Run::choose(size_t worst, std::optional<SampleId> chosen) {
+    worst_ = worst_periods(*join_, std::min(worst, kMostWindows));
+    std::vector<size_t> told = worst_;
+    if (chosen)
+        if (const Period* period = find(*chosen)) told.push_back(period - join_->periods.data());
+    decisions_ = std::make_unique<DecisionStore>(measured_pids(*join_), windows_of(*join_, told));
+}
+
+void Run::read_log_for_decisions(const std::string& path) {
+    LogReader reader(path);
+    for (model::Record record; reader.next(record);) {
+        tally_->add(record);
+        decisions_->add(record);
+    }
+    decisions_->finish();
+}
+
+void Run::name_arms() {
+    for (const Arm& arm : header_.arms()) arm_names_[arm.id()] = arm.name();
+    if (!plan_) return;
+    for (const ExperimentArm& arm : plan_->arms()) arm_names_[arm.id()] = arm.name();
+}
+
+std::string Run::arm_name(uint32_t arm) const {
+    auto found = arm_names_.find(arm);
+    if (found != arm_names_.end()) return found->second;
+    return arm == 0 ? "stock" : fmt::format("arm {}", arm);
+}
+
+std::string Run::table_text() const {
+    TableInput input{*evidence_, *join_,     *tally_,
+                     *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
+    Table table = build_table(input);
+    table.warnings.insert(table.warnings.begin(), warnings_.begin(), warnings_.end());
+    for (const std::string& note : command_.notes) table.notes.push_back(note);
+    if (cyclic_ && cyclic_->cycle_gaps)
+        table.notes.push_back(
+            fmt::format("cyclictest didn't print {} cycles", cyclic_->cycle_gaps));
+    if (cyclic_ && cyclic_->cycle_repeats)
+        table.notes.push_back(fmt::format("cyclictest printed {} cycles twice or out of order",
+                                          cyclic_->cycle_repeats));
+    if (cyclic_ && cyclic_->unparsed_lines)
+        table.notes.push_back(fmt::format("{} lines of the cyclictest output weren't understood, "
+                                          "the first: {}",
+                                          cyclic_->unparsed_lines,
+                                          printable(cyclic_->first_unparsed)));
+    if (cyclic_ && cyclic_->samples.empty())
+        table.notes.push_back("the cyclictest output has no single samples (run it with -v)");
+    return render_text(table);
+}
+
+std::string Run::story(const Period& period) const {
+    std::optional<uint64_t> block;
+    if (period.block) block = join_->blocks[*period.block].block.number;
+    std::string out;
+    for (const std::string& line :
+         explain(period, *evidence_, *decisions_, arm_name(period.wake.stamp.arm), block))
+        out += line + "\n";
+    return out;
+}
+
+std::string Run::worst_text() const {
+    std::string out;
+    for (const std::string& warning : warnings_) out += "!! " + warning + "\n";
+    if (evidence_->records_lost())
+        out += fmt::format("!! {} RECORDS LOST\n", evidence_->records_lost());
+    uint64_t late = 0, explained = 0;
+    for (const Period& period : join_->periods) {
+        if (!fate_in_table(period.fate) || period.latency_ns <= kLate_ns) continue;
+        ++late;
+        explained += cause_explains(cause_of(period, *evidence_, *decisions_));
+    }
+    out += fmt::format("{} samples above 1 ms, {} explained, {} not. The {} latest:\n\n", late,
+                       explained, late - explained, worst_.size());
+    for (size_t i = 0; i < worst_.size(); ++i)
+        out += fmt::format("#{} ", i + 1) + story(join_->periods[worst_[i]]) + "\n";
+    return out;
+}
+
+const Period* Run::find(SampleId id) const {
+    for (const Period& period : join_->periods)
+        if (period.sample && period.thread == id.thread && period.sample->cycle == id.cycle)
+            return &period;
+    return nullptr;
+}
+
+std::string Run::sample_text(SampleId id) const {
+    if (const Period* period = find(id)) return story(*period);
+    fail(Exit::kUsage,
+         "no joined sample of thread {} has cycle {}; `fairswitch report` counts what wasn't joined",
+         id.thread, id.cycle);
+}
+
+}  // namespace fairswitch

@@ -1,0 +1,81 @@
+// A recorded run, read back: the log, what cyclictest printed, the plan.
+//
+// A run's directory holds run.fsl, measure.txt (the measuring program's output), plan.textproto,
+// load.txt, table.txt and explain.txt. A lone log is a run as well: its table ends each latency at
+// the switch-in, since no program told when it read the clock.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/experiment.pb.h"
+#include "proto/record.pb.h"
+#include "userspace/analysis/cyclictest.h"
+#include "userspace/analysis/evidence.h"
+#include "userspace/analysis/join.h"
+#include "userspace/analysis/story.h"
+#include "userspace/analysis/table.h"
+#include "userspace/analysis/tally.h"
+
+namespace fairswitch {
+
+struct SampleId {
+    uint32_t thread = 0;
+    uint64_t cycle = 0;
+};
+
+struct RunFiles {
+    std::string log;
+    std::string cyclictest;  // empty: none
+    std::string plan;        // empty: none
+
+    // `path` is a run's directory or a log; `cyclictest` overrides the output found there.
+    static RunFiles find(const std::string& path, const std::string& cyclictest = "");
+};
+
+Experiment read_plan(const std::string& path);
+void write_plan(const std::string& path, const Experiment& plan);
+
+class Run {
+  public:
+    // Reads the log twice: for the join, then for the counts and the decisions that matter.
+    static Run load(const RunFiles& files, size_t worst, std::optional<SampleId> chosen = {});
+
+    const Join& joined() const { return *join_; }
+    const Evidence& evidence() const { return *evidence_; }
+    std::string arm_name(uint32_t arm) const;
+
+    std::string table_text() const;
+    // The stories of the latest samples, and of how many the cause is known.
+    std::string worst_text() const;
+    // The story of the sample chosen at load().
+    std::string sample_text(SampleId id) const;
+    // The periods asked for at load(), latest first.
+    const std::vector<size_t>& worst() const { return worst_; }
+
+  private:
+    void read_log_for_join(const std::string& path);
+    void read_samples(const std::string& path);
+    void choose(size_t worst, std::optional<SampleId> chosen);
+    void read_log_for_decisions(const std::string& path);
+    const Period* find(SampleId id) const;
+    void name_arms();
+    std::string story(const Period& period) const;
+
+    Header header_;
+    std::unique_ptr<Evidence> evidence_ = std::make_unique<Evidence>();
+    std::optional<CyclicOutput> cyclic_;
+    CyclicCommand command_;
+    std::optional<Experiment> plan_;
+    std::unique_ptr<Join> join_;
+    std::unique_ptr<Tally> tally_;
+    std::unique_ptr<DecisionStore> decisions_;
+    std::vector<size_t> worst_;
+    std::map<uint32_t, std::string> arm_names_;
+    std::vector<std::string> warnings_;
+};
+
+}  // namespace fairswitch

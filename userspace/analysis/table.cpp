@@ -1,0 +1,168 @@
+#include "userspace/analysis/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fairswitch {
+namespace {
+
+constexpr int64_t kLate_ns = 1'000'000;
+
+std::string arm_name(const std::map<uint32_t, std::string>& names, uint32_t arm) {
+    auto found = names.find(arm);
+    if (found != names.end()) return found->second;
+    return arm == 0 ? "stock" : fmt::format("arm {}", arm);
+}
+
+// Arms in the plan's order, else in the order of their first block.
+std::vector<uint32_t> arm_order(const TableInput& input) {
+    std::vector<uint32_t> order;
+    auto add = [&](uint32_t arm) {
+        if (std::find(order.begin(), order.end(), arm) == order.end()) order.push_back(arm);
+    };
+    if (input.plan)
+        for (const ExperimentArm& arm : input.plan->arms()) add(arm.id());
+    for (const BlockResult& block : input.join.blocks) add(block.block.arm);
+    return order;
+}
+
+ArmColumn make_column(const TableInput& input, uint32_t arm) {
+    ArmColumn column;
+    column.arm = arm;
+    column.name = arm_name(input.arm_names, arm);
+    for (const BlockResult& result : input.join.blocks) {
+        if (result.block.arm != arm) continue;
+        ++column.blocks;
+        column.in_order.insert(column.in_order.end(), result.latencies.begin(),
+                               result.latencies.end());
+        column.expected += result.expected;
+        column.unprinted += result.unprinted;
+        column.missed += result.missed();
+    }
+    column.sorted = column.in_order;
+    std::sort(column.sorted.begin(), column.sorted.end());
+    column.counts = input.tally.of(arm);
+    if (!input.plan) return column;
+    double seconds = 0;
+    uint64_t switches = 0;
+    for (const ExperimentBlock& block : input.plan->blocks()) {
+        if (block.arm() != arm) continue;
+        seconds += static_cast<double>(block.end_ns() - block.begin_ns()) / 1e9;
+        switches += block.switches();
+    }
+    if (switches > 0 && seconds > 0) column.switches_per_second = switches / seconds;
+    return column;
+}
+
+// Which round each block number belongs to.
+std::map<uint64_t, uint64_t> rounds_of(const TableInput& input, size_t arms) {
+    std::map<uint64_t, uint64_t> rounds;
+    if (input.plan && input.plan->blocks_size() > 0) {
+        for (const ExperimentBlock& block : input.plan->blocks())
+            rounds[block.number()] = block.round();
+    } else {
+        for (const BlockResult& result : input.join.blocks)
+            rounds[result.block.number] = result.block.number / std::max<size_t>(arms, 1);
+    }
+    return rounds;
+}
+
+// Rounds with one block of every arm: only these were randomised as a whole.
+std::vector<std::map<uint32_t, const BlockResult*>> whole_rounds(const TableInput& input,
+                                                                 size_t arms) {
+    const auto round_of = rounds_of(input, arms);
+    std::map<uint64_t, std::map<uint32_t, const BlockResult*>> rounds;
+    for (const BlockResult& result : input.join.blocks) {
+        auto round = round_of.find(result.block.number);
+        if (round != round_of.end() && !result.latencies.empty())
+            rounds[round->second][result.block.arm] = &result;
+    }
+    std::vector<std::map<uint32_t, const BlockResult*>> whole;
+    for (auto& [number, blocks] : rounds)
+        if (blocks.size() == arms) whole.push_back(blocks);
+    return whole;
+}
+
+void compare_arms(Table& table, const TableInput& input) {
+    if (table.columns.size() < 2) return;
+    const auto rounds = whole_rounds(input, table.columns.size());
+    table.pairs = rounds.size();
+    for (size_t c = 1; c < table.columns.size(); ++c) {
+        std::vector<BlockPair> pairs;
+        for (const auto& round : rounds)
+            pairs.push_back({round.at(table.columns[0].arm)->latencies,
+                             round.at(table.columns[c].arm)->latencies});
+        table.comparisons.push_back(compare(pairs));
+    }
+    judge(table.comparisons, table.pairs);
+}
+
+SwapTimes swap_times(const Evidence& evidence) {
+    struct Span {
+        uint64_t first, last, delayed;
+    };
+    std::map<uint64_t, Span> requests;
+    for (const model::Swap& swap : evidence.swaps()) {
+        if (swap.reason != FSW_SWAP_SET) continue;
+        auto [at, fresh] = requests.try_emplace(swap.requested_ns,
+                                                Span{swap.stamp.time_ns, swap.stamp.time_ns, 0});
+        at->second.first = std::min(at->second.first, swap.stamp.time_ns);
+        at->second.last = std::max(at->second.last, swap.stamp.time_ns);
+        at->second.delayed += swap.delayed_in_flight;
+    }
+    SwapTimes times;
+    std::vector<uint64_t> lengths;
+    for (const auto& [request, span] : requests) {
+        lengths.push_back(span.last - std::min(request ? request : span.first, span.first));
+        times.delayed_in_flight += span.delayed;
+    }
+    times.swaps = lengths.size();
+    if (lengths.empty()) return times;
+    std::sort(lengths.begin(), lengths.end());
+    times.longest_ns = lengths.back();
+    times.median_ns = lengths[quantile_index(lengths.size(), 0.5)];
+    return times;
+}
+
+void add_warnings(Table& table, const TableInput& input) {
+    if (table.records_lost)
+        table.warnings.push_back(fmt::format(
+            "{} RECORDS LOST: counts below are too small, some samples have no explanation",
+            table.records_lost));
+    if (table.mixed_records)
+        table.warnings.push_back(
+            fmt::format("{} RECORDS OF ANOTHER ARM INSIDE BLOCKS: the arms are mixed",
+                        table.mixed_records));
+    if (input.join.count(Fate::kArmDiffers))
+        table.warnings.push_back(fmt::format("{} samples were woken under another arm",
+                                             input.join.count(Fate::kArmDiffers)));
+    if (input.plan && input.plan->ended() != "complete")
+        table.warnings.push_back(
+            fmt::format("INCOMPLETE RUN: {}", input.plan->ended().empty()
+                                                  ? "it never ended properly"
+                                                  : input.plan->ended()));
+}
+
+}  // namespace
+
+Table build_table(const TableInput& input) {
+    Table table;
+    table.join = &input.join;
+    for (uint32_t arm : arm_order(input)) table.columns.push_back(make_column(input, arm));
+    const auto causes = causes_by_arm(input.join, input.evidence, input.decisions, kLate_ns);
+    for (ArmColumn& column : table.columns) {
+        auto found = causes.find(column.arm);
+        if (found != causes.end()) column.late_causes = found->second;
+    }
+    compare_arms(table, input);
+    table.swaps = swap_times(input.evidence);
+    table.records_lost = input.evidence.records_lost();
+    table.mixed_records = input.tally.mixed();
+    table.notes = input.join.notes;
+    if (input.plan) table.load = input.plan->load_result();
+    add_warnings(table, input);
+    return table;
+}
+
+}  // namespace fairswitch

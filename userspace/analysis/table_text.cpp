@@ -1,0 +1,256 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "userspace/analysis/explain.h"
+#include "userspace/analysis/table.h"
+
+namespace fairswitch {
+namespace {
+
+constexpr int kLabelWidth = 27;
+constexpr int kFirstWidth = 14;
+constexpr int kOtherWidth = 22;
+
+class Text {
+  public:
+    explicit Text(const Table& table) : table_(table) {}
+
+    std::string render() {
+        for (const std::string& warning : table_.warnings) line("!! " + warning);
+        if (!table_.warnings.empty()) line("");
+        if (table_.columns.empty()) {
+            line("No block holds a sample: nothing to compare.");
+            return out_;
+        }
+        header();
+        samples();
+        for (size_t i = 0; i < all_metrics().size(); ++i) metric(i);
+        line("");
+        legend();
+        line("");
+        branches();
+        line("");
+        causes();
+        line("");
+        footnotes();
+        return out_;
+    }
+
+  private:
+    void line(const std::string& text) {
+        size_t end = text.find_last_not_of(' ');
+        out_ += text.substr(0, end == std::string::npos ? 0 : end + 1) + "\n";
+    }
+
+    static int width(size_t column) { return column == 0 ? kFirstWidth : kOtherWidth; }
+
+    // A name that doesn't fit keeps its beginning; the full ones stand in the legend.
+    static std::string cut(const std::string& name, size_t width) {
+        return name.size() <= width ? name : name.substr(0, width - 2) + "..";
+    }
+
+    void header() {
+        std::string row = fmt::format("{:<{}}", "", kLabelWidth);
+        for (size_t c = 0; c < table_.columns.size(); ++c)
+            row += fmt::format("{:>{}}", cut(table_.columns[c].name, width(c) - 1), width(c));
+        line(row);
+    }
+
+    // A row of plain values, without differences.
+    template <typename Value>
+    void row(const std::string& label, Value value) {
+        std::string text = fmt::format("{:<{}}", label, kLabelWidth);
+        for (size_t c = 0; c < table_.columns.size(); ++c) {
+            // Aligned with the numbers above, whose difference stands behind them.
+            std::string cell = value(table_.columns[c]);
+            text += fmt::format("{:>{}}", cell, c == 0 ? width(c) : width(c) - 11);
+            if (c != 0) text += std::string(11, ' ');
+        }
+        line(text);
+    }
+
+    void samples() {
+        row("Total Samples", [](const ArmColumn& c) { return fmt::format("{}", c.sorted.size()); });
+        row("Expected Samples", [](const ArmColumn& c) { return fmt::format("{}", c.expected); });
+        row("Missed Periods", [](const ArmColumn& c) { return fmt::format("{}", c.missed); });
+    }
+
+    static std::string value_text(Metric metric, double value) {
+        if (metric_is_share(metric)) return fmt::format("{:.3f}", 100 * value);
+        if (metric == Metric::kAverage) return fmt::format("{:.1f}", value / 1000);
+        return fmt::format("{:.0f}", value / 1000);
+    }
+
+    static std::string difference_text(const Comparison& comparison) {
+        std::string percent = "    n/a";
+        if (comparison.percent) {
+            double shown = std::round(*comparison.percent);
+            percent = fmt::format("{:>+5.0f} %", shown == 0 ? 0.0 : shown);
+        }
+        const char* mark = comparison.metric == Metric::kMaximum         ? " "
+                           : comparison.verdict == Verdict3::kDifferent ? " "
+                           : comparison.verdict == Verdict3::kSame      ? "~"
+                                                                        : "?";
+        return fmt::format("({}){}", percent, mark);
+    }
+
+    void metric(size_t index) {
+        const Metric metric = all_metrics()[index];
+        std::string text = fmt::format("{:<{}}", metric_label(metric), kLabelWidth);
+        for (size_t c = 0; c < table_.columns.size(); ++c) {
+            std::string value = value_text(metric, metric_value(table_.columns[c].sorted, metric));
+            if (c == 0) {
+                text += fmt::format("{:>{}}", value, width(c));
+                continue;
+            }
+            std::string difference = difference_text(table_.comparisons[c - 1][index]);
+            text += fmt::format("{:>{}} {:>10}", value, width(c) - 11, difference);
+        }
+        line(text);
+    }
+
+    void legend() {
+        if (table_.columns.size() < 2) return;
+        line(fmt::format("(difference from {} in percent, negative = smaller; ~ = not significant "
+                         "at 5 %",
+                         cut(table_.columns[0].name, 20)));
+        line(fmt::format(" over all rows and arms, randomisation test over {} pairs of blocks)",
+                         table_.pairs));
+        if (table_.pairs < kMinPairs)
+            line(fmt::format(" ? = no verdict: fewer than {} pairs", kMinPairs));
+        else if (has_no_verdict())
+            line(fmt::format(" ? = no verdict: too few pairs for a table of so many rows and arms"));
+        intervals();
+    }
+
+    bool has_no_verdict() const {
+        for (const auto& arm : table_.comparisons)
+            for (const Comparison& c : arm)
+                if (c.metric != Metric::kMaximum && c.verdict == Verdict3::kNone) return true;
+        return false;
+    }
+
+    void intervals() {
+        for (size_t a = 0; a < table_.comparisons.size(); ++a) {
+            std::string given;
+            for (const Comparison& c : table_.comparisons[a])
+                if (c.interval)
+                    given += fmt::format("\n   {} {:+.0f} .. {:+.0f} %", metric_label(c.metric),
+                                         c.interval->low, c.interval->high);
+            const std::string name = cut(table_.columns[a + 1].name, 40);
+            if (given.empty())
+                line(fmt::format(" {}: no interval (needs 20 blocks per arm, 50 samples beyond a "
+                                 "point)", name));
+            else
+                line(fmt::format(" {}: 95 % intervals of the difference, others: no interval{}",
+                                 name, given));
+        }
+    }
+
+    static std::string share(uint64_t part, uint64_t whole) {
+        if (whole == 0) return "-";
+        return fmt::format("{:.2f} %", 100.0 * static_cast<double>(part) / whole);
+    }
+
+    static std::string rate(uint64_t count, double seconds) {
+        return seconds > 0 ? fmt::format("{:.0f}", count / seconds) : "-";
+    }
+
+    void branches() {
+        row("Decisions per second", [](const ArmColumn& c) {
+            return rate(c.counts.decisions, c.counts.seconds);
+        });
+        row("  preempt", [](const ArmColumn& c) {
+            return share(c.counts.preempts, c.counts.decisions);
+        });
+        row("  pick delayed", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.delayed_picked);
+        });
+        row("dequeue-delayed taken", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.delayed_dequeued);
+        });
+        row("lag-clamp raised a lag", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.lags_clamped);
+        });
+        row("requeue-clock updated", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.clocks_updated);
+        });
+        row("Requeues of delayed", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.requeues);
+        });
+        row("  with a stale clock", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.stale_clocks);
+        });
+        row("Delayed in another arm", [](const ArmColumn& c) {
+            return fmt::format("{}", c.counts.carried_over);
+        });
+        row("Context switches/s", [](const ArmColumn& c) {
+            return c.switches_per_second ? fmt::format("{:.0f}", *c.switches_per_second) : "-";
+        });
+        row("Blocks, measured seconds", [](const ArmColumn& c) {
+            return fmt::format("{}, {:.1f}", c.blocks, c.counts.seconds);
+        });
+    }
+
+    void causes() {
+        line("Samples above 1 ms, by the longest part of their latency:");
+        bool any = false;
+        for (size_t cause = 0; cause < static_cast<size_t>(Cause::kCount); ++cause) {
+            uint64_t sum = 0;
+            std::string counts;
+            for (const ArmColumn& column : table_.columns) {
+                uint64_t n = cause < column.late_causes.size() ? column.late_causes[cause] : 0;
+                sum += n;
+                counts += fmt::format("{:>7}", n);
+            }
+            if (sum == 0) continue;
+            any = true;
+            line(fmt::format("  {}  {}", counts, cause_text(static_cast<Cause>(cause))));
+        }
+        if (!any) line("  none");
+        std::string clusters;
+        for (const ArmColumn& column : table_.columns)
+            clusters += fmt::format("{:>7}", exceedance_clusters(column.in_order, 1'000'000));
+        if (any) line(fmt::format("  {}  groups of neighbouring samples above 1 ms", clusters));
+    }
+
+    void footnotes() {
+        line(fmt::format("Records lost: {}", table_.records_lost));
+        if (table_.swaps.swaps)
+            line(fmt::format("Swaps: {}, first to last CPU {} (median) {} (longest), {} delayed "
+                             "tasks in flight",
+                             table_.swaps.swaps,
+                             duration_text(static_cast<int64_t>(table_.swaps.median_ns)),
+                             duration_text(static_cast<int64_t>(table_.swaps.longest_ns)),
+                             table_.swaps.delayed_in_flight));
+        if (!table_.load.empty()) line("Load: " + table_.load);
+        leftovers();
+        for (const std::string& note : table_.notes) line("Note: " + note);
+    }
+
+    void leftovers() {
+        const Join& join = *table_.join;
+        line(fmt::format("Samples{}:", join.from_records
+                                           ? " (no cyclictest output: from records, expected to "
+                                             "switched in)"
+                                           : " and wakeups"));
+        for (size_t f = 0; f < static_cast<size_t>(Fate::kCount); ++f) {
+            auto fate = static_cast<Fate>(f);
+            if (join.count(fate) || fate == Fate::kUsed)
+                line(fmt::format("  {:>7}  {}", join.count(fate), fate_text(fate)));
+        }
+        if (join.realigned)
+            line(fmt::format("  {:>7}  realignments of samples and wakeups", join.realigned));
+    }
+
+    const Table& table_;
+    std::string out_;
+};
+
+}  // namespace
+
+std::string render_text(const Table& table) { return Text(table).render(); }
+
+}  // namespace fairswitch

@@ -1,0 +1,279 @@
+#include "userspace/cli/experiment.h"
+
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+
+#include "userspace/analysis/cyclictest.h"
+#include "userspace/analysis/run.h"
+#include "userspace/analysis/schedule.h"
+#include "userspace/base/failure.h"
+#include "userspace/device/environment.h"
+
+namespace fairswitch {
+namespace fs = std::filesystem;
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kTick = 50ms;
+constexpr auto kPatience = 3000ms;
+// A load that ends sooner than this has hardly run: something is wrong with it.
+constexpr double kLeastLoadSeconds = 0.2;
+
+std::atomic<bool> interrupted{false};
+
+uint64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Context switches of the machine since boot.
+uint64_t machine_switches() {
+    std::ifstream stat("/proc/stat");
+    for (std::string word; stat >> word;) {
+        uint64_t count = 0;
+        if (word == "ctxt" && stat >> count) return count;
+    }
+    return 0;
+}
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+}
+
+size_t threads_of(pid_t pid) {
+    std::error_code error;
+    fs::directory_iterator tasks(fmt::format("/proc/{}/task", pid), error);
+    return error ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+std::string tail_of(const std::string& path) {
+    std::ifstream in(path);
+    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    return text.size() > 400 ? text.substr(text.size() - 400) : text;
+}
+
+// Arms are listed with commas, so the changes of one arm are joined by '+'.
+ArmSpec parse_listed_arm(const std::string& name, const std::vector<Variant>& variants) {
+    std::string items = name;
+    std::replace(items.begin(), items.end(), '+', ',');
+    ArmSpec arm = parse_arm(items, variants);
+    arm.name = name;
+    return arm;
+}
+
+}  // namespace
+
+void ExperimentRun::interrupt() { interrupted = true; }
+
+ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(options) {
+    Device device;
+    name_arms(device);
+    fs::create_directories(options_.out);
+    if (fs::exists(options_.out + "/run.fsl"))
+        fail(Exit::kUsage, "{} already holds a run; name another directory with --out",
+             options_.out);
+    Header header = describe_machine(device);
+    header.set_command(options_.command_line);
+    for (size_t i = 0; i < arms_.size(); ++i) add_arm(header, arm_ids_[i], arms_[i]);
+    session_ = std::make_unique<Session>(std::move(device));
+    log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
+    recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds());
+}
+
+void ExperimentRun::name_arms(const Device& device) {
+    uint32_t next = 1;
+    const uint32_t stock = stock_positions(device.variants());
+    for (const std::string& name : options_.arms) {
+        arms_.push_back(parse_listed_arm(name, device.variants()));
+        const bool first_stock = arms_.back().positions == stock &&
+                                 std::find(arm_ids_.begin(), arm_ids_.end(), 0) == arm_ids_.end();
+        arm_ids_.push_back(first_stock ? 0 : next++);
+        // The same arm twice is an A/A run: the harness's own false alarms.
+        size_t twins = std::count(options_.arms.begin(), options_.arms.begin() + arms_.size(), name);
+        if (twins > 1) arms_.back().name += fmt::format(" ({})", twins);
+        ExperimentArm* arm = plan_.add_arms();
+        arm->set_id(arm_ids_.back());
+        arm->set_name(arms_.back().name);
+        arm->set_positions(arms_.back().positions);
+    }
+    plan_.set_seed(options_.seed);
+    plan_.set_measure_command(options_.measure);
+    plan_.set_load_command(options_.load);
+    plan_.set_block_seconds(options_.block_seconds);
+    plan_.set_guard_seconds(options_.guard_seconds);
+    plan_.set_settle_seconds(options_.settle_seconds);
+    plan_.set_rounds_planned(options_.pairs);
+    plan_.set_interval_us(CyclicCommand::parse(options_.measure).interval_us);
+}
+
+void ExperimentRun::run() {
+    begin_ = Clock::now();
+    planned_seconds_ = options_.settle_seconds + options_.pairs * arms_.size() *
+                                                     (options_.block_seconds +
+                                                      options_.guard_seconds);
+    std::exception_ptr error;
+    std::string ended = "complete";
+    try {
+        recorder_->start();
+        session_->mark(MARKER_RECORD_BEGIN, 0);
+        start_measuring();
+        start_load();
+        tell(fmt::format("settling for {:.0f} s", options_.settle_seconds));
+        if (sleep_watching(options_.settle_seconds)) run_rounds();
+        if (interrupted) ended = "interrupted";
+    } catch (const std::exception& failure) {
+        error = std::current_exception();
+        ended = failure.what();
+    }
+    stop_programs();
+    plan_.set_ended(ended);
+    write_plan(options_.out + "/plan.textproto", plan_);
+    try {
+        finish_log(ended);
+    } catch (...) {
+        if (!error) error = std::current_exception();
+    }
+    session_.reset();
+    if (error) std::rethrow_exception(error);
+}
+
+void ExperimentRun::start_measuring() {
+    const std::string output = options_.out + "/measure.txt";
+    // `exec`: the process watched must be the program itself, not a shell.
+    measure_ = std::make_unique<ChildProcess>("exec " + options_.measure, output);
+    session_->watch_process(measure_->pid());
+    plan_.set_measured_tgid(static_cast<uint32_t>(measure_->pid()));
+    measure_->release();
+    tell("starting: " + options_.measure);
+    for (int tick = 0; tick < 200 && threads_of(measure_->pid()) < 2 && !interrupted; ++tick) {
+        std::this_thread::sleep_for(kTick);
+        if (!measure_->running())
+            fail(Exit::kRunFailed, "the measuring program ended at once ({}): {}\n{}",
+                 measure_->outcome(), options_.measure, tail_of(output));
+    }
+}
+
+void ExperimentRun::start_load() {
+    if (options_.load.empty()) return;
+    load_ = std::make_unique<ChildProcess>(options_.load, options_.out + "/load.txt");
+    load_begin_ = Clock::now();
+    load_->release();
+    if (load_runs_++ == 0) tell("load: " + options_.load);
+}
+
+void ExperimentRun::check_programs() {
+    session_->check_alive();
+    if (!recorder_->healthy()) fail(Exit::kRunFailed, "the recorder gave up");
+    if (!measure_->running())
+        fail(Exit::kRunFailed, "the measuring program ended early ({}):\n{}", measure_->outcome(),
+             tail_of(options_.out + "/measure.txt"));
+    if (!load_ || load_->running()) return;
+    const double ran = seconds_between(load_begin_, Clock::now());
+    if (load_->failed() || ran < kLeastLoadSeconds)
+        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran,
+             load_->outcome(), options_.load, tail_of(options_.out + "/load.txt"));
+    load_run_seconds_ += ran;
+    start_load();
+}
+
+bool ExperimentRun::sleep_watching(double seconds) {
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    while (!interrupted) {
+        check_programs();
+        const auto left = end - Clock::now();
+        if (left <= 0s) return true;
+        std::this_thread::sleep_for(
+            std::min<std::chrono::duration<double>>(left, std::chrono::duration<double>(kTick)));
+    }
+    return false;
+}
+
+void ExperimentRun::run_rounds() {
+    const auto order = draw_order(arms_.size(), options_.pairs, options_.seed);
+    uint32_t number = 0;
+    for (uint32_t round = 0; round < order.size(); ++round) {
+        for (size_t arm : order[round]) {
+            run_block(round, number++, arm);
+            if (interrupted) return;
+        }
+    }
+}
+
+void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
+    tell(fmt::format("round {} of {}, {}", round + 1, options_.pairs, arms_[arm].name));
+    const fsw_set swap = session_->set(arm_ids_[arm], arms_[arm].positions);
+    if (!sleep_watching(options_.guard_seconds)) return;
+    ExperimentBlock block;
+    block.set_number(number);
+    block.set_round(round);
+    block.set_arm(arm_ids_[arm]);
+    block.set_swap_ns(swap.end_ns - swap.begin_ns);
+    session_->mark(MARKER_BLOCK_BEGIN, number);
+    block.set_begin_ns(monotonic_ns());
+    const uint64_t switches = machine_switches();
+    // An interrupted block has no end mark and isn't used.
+    if (!sleep_watching(options_.block_seconds)) return;
+    block.set_switches(machine_switches() - switches);
+    block.set_end_ns(monotonic_ns());
+    session_->mark(MARKER_BLOCK_END, number);
+    *plan_.add_blocks() = block;
+}
+
+void ExperimentRun::stop_programs() {
+    if (load_) {
+        load_->stop(SIGTERM, kPatience);
+        const double ran = seconds_between(load_begin_, Clock::now());
+        plan_.set_load_seconds(load_run_seconds_ + ran);
+        plan_.set_load_result(
+            load_runs_ > 1
+                ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
+                              load_runs_ - 1, load_run_seconds_ / (load_runs_ - 1))
+                : fmt::format("ran {:.1f} s without end, stopped", ran));
+        load_.reset();
+    }
+    if (measure_) {
+        // The printing thread catches up, now that the CPUs are free.
+        if (measure_->running()) std::this_thread::sleep_for(500ms);
+        measure_->stop(SIGINT, kPatience);
+        measure_.reset();
+    }
+}
+
+void ExperimentRun::finish_log(const std::string& reason) {
+    std::exception_ptr error;
+    try {
+        recorder_->stop();
+    } catch (...) {
+        error = std::current_exception();
+    }
+    log_->close(recorder_->end_record(reason));
+    if (!recorder_->violations().empty())
+        std::cerr << "The books of the rings don't balance:\n" << recorder_->violations();
+    if (error) std::rethrow_exception(error);
+}
+
+double ExperimentRun::seconds_since_start() const { return seconds_between(begin_, Clock::now()); }
+
+double ExperimentRun::seconds_left() const {
+    return std::max(0.0, planned_seconds_ - seconds_since_start());
+}
+
+void ExperimentRun::tell(const std::string& what) {
+    static const bool terminal = isatty(STDERR_FILENO);
+    std::string line = fmt::format("[{:5.1f} s] {}; about {:.0f} s left", seconds_since_start(),
+                                   what, seconds_left());
+    std::cerr << (terminal ? "\r\033[K" : "") << line << (terminal ? "" : "\n") << std::flush;
+}
+
+}  // namespace fairswitch

@@ -1,0 +1,77 @@
+// Runs an A/B experiment: a measuring program beside a load, arms alternating in blocks.
+//
+//   start   measure starts | load starts | settle |  round 1          |  round 2  …
+//                                                  swap guard [block]  swap guard [block]
+//   stop    arm 0 | load stops | measure prints what it has, then stops | recording ends
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/experiment.pb.h"
+#include "userspace/cli/child_process.h"
+#include "userspace/device/device.h"
+#include "userspace/device/recorder.h"
+#include "userspace/log/writer.h"
+
+namespace fairswitch {
+
+struct ExperimentOptions {
+    std::vector<std::string> arms;
+    std::string measure;
+    std::string load;
+    uint32_t pairs = 10;
+    double block_seconds = 1.5;
+    double guard_seconds = 0.25;
+    double settle_seconds = 3;
+    uint64_t seed = 1;
+    std::string out;
+    std::string command_line;
+};
+
+class ExperimentRun {
+  public:
+    explicit ExperimentRun(const ExperimentOptions& options);
+
+    // Leaves run.fsl, measure.txt, load.txt and plan.textproto in the directory, also when it is
+    // interrupted. Throws what made it fail after that.
+    void run();
+
+    // Asked for by Ctrl-C: the blocks so far are kept.
+    static void interrupt();
+
+  private:
+    void name_arms(const Device& device);
+    void start_measuring();
+    void start_load();
+    void run_rounds();
+    void run_block(uint32_t round, uint32_t number, size_t arm);
+    void stop_programs();
+    void finish_log(const std::string& reason);
+    // False: interrupted meanwhile.
+    bool sleep_watching(double seconds);
+    void check_programs();
+    void tell(const std::string& what);
+    double seconds_left() const;
+    double seconds_since_start() const;
+
+    ExperimentOptions options_;
+    Experiment plan_;
+    std::vector<ArmSpec> arms_;
+    std::vector<uint32_t> arm_ids_;
+    std::unique_ptr<Session> session_;
+    std::unique_ptr<LogWriter> log_;
+    std::unique_ptr<Recorder> recorder_;
+    std::unique_ptr<ChildProcess> measure_;
+    std::unique_ptr<ChildProcess> load_;
+    uint32_t load_runs_ = 0;
+    std::chrono::steady_clock::time_point load_begin_;
+    double load_run_seconds_ = 0;  // sum over completed runs
+    std::chrono::steady_clock::time_point begin_;
+    double planned_seconds_ = 0;
+};
+
+}  // namespace fairswitch

@@ -1,0 +1,35 @@
+// fairswitch report: the table of a recorded run, rebuilt from its files.
+#include <iostream>
+
+#include "userspace/analysis/run.h"
+#include "userspace/cli/commands.h"
+
+namespace fairswitch {
+namespace {
+
+class ReportCommand : public Command {
+  public:
+    CLI::App* declare(CLI::App& app) override {
+        CLI::App* report = app.add_subcommand("report", "Print the table of a recorded run");
+        report->footer("Needs no root and no module. A lone log without cyclictest output is "
+                       "reported from its records.");
+        report->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")->required();
+        report->add_option("--cyclictest", cyclictest_, "cyclictest -v output to join with the log");
+        return report;
+    }
+
+    int run() override {
+        std::cout << Run::load(RunFiles::find(path_, cyclictest_), 0).table_text();
+        return 0;
+    }
+
+  private:
+    std::string path_;
+    std::string cyclictest_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_report_command() { return std::make_unique<ReportCommand>(); }
+
+}  // namespace fairswitch
