@@ -1,0 +1,34 @@
+// What a log must show, one proof each. A proof throws Failure (kRunFailed) with the first
+// contradiction, and also when the log shows too little to prove anything.
+#pragma once
+
+#include "tests/kernel/prove/ordered_log.h"
+
+namespace fairswitch::prove {
+
+// `with`: no kept decision has a delayed entity picked, but where the wakee itself is delayed;
+// `without`: some have.
+void dequeue_delayed(const OrderedLog& log);
+
+// `with`: no entity is requeued, or leaves, with less than the lag it was delayed with; `without`:
+// some are. Entities whose weight, CPU or position changed in between are set aside and counted.
+void lag_clamp(const OrderedLog& log);
+
+// `with`: curr's clock is never stale at a requeue; `without`: it sometimes is.
+void requeue_clock(const OrderedLog& log);
+
+// Each of `cpus` runqueues was decided about.
+void every_cpu(const OrderedLog& log, std::uint32_t cpus);
+
+// Each runqueue has a Swap, records on both sides of one, and no record whose arm or generation
+// isn't that of the last Swap before it.
+void swaps(const OrderedLog& log, std::uint32_t cpus);
+
+// produced = stored + lost on every CPU and for every kind, by the End record's books and by the
+// records and Losts in the file.
+void books(const OrderedLog& log);
+
+// Prints how many decisions took each path.
+void paths(const OrderedLog& log);
+
+}  // namespace fairswitch::prove

@@ -1,0 +1,190 @@
+// The recording itself: every CPU, swaps, books.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "tests/kernel/prove/proofs.h"
+#include "userspace/base/failure.h"
+
+namespace fairswitch::prove {
+
+namespace {
+
+using Counts = std::array<std::uint64_t, FSW_KIND_COUNT>;
+
+unsigned kind_of(const model::Record& record) {
+    struct Visitor {
+        unsigned operator()(const model::Decision&) const { return FSW_KIND_DECISION; }
+        unsigned operator()(const model::Requeue&) const { return FSW_KIND_REQUEUE; }
+        unsigned operator()(const model::Delay&) const { return FSW_KIND_DELAY; }
+        unsigned operator()(const model::Wake&) const { return FSW_KIND_WAKE; }
+        unsigned operator()(const model::Switch&) const { return FSW_KIND_SWITCH; }
+        unsigned operator()(const model::Task&) const { return FSW_KIND_TASK; }
+        unsigned operator()(const model::Swap&) const { return FSW_KIND_SWAP; }
+        unsigned operator()(const model::Lost&) const { return FSW_KIND_LOST; }
+        unsigned operator()(const model::Marker&) const { return FSW_KIND_MARKER; }
+        unsigned operator()(const model::Sample&) const { return 0; }
+    };
+    return std::visit(Visitor{}, record);
+}
+
+void add_lost(Counts& counts, const model::Lost& lost) {
+    counts[FSW_KIND_DECISION] += lost.decisions;
+    counts[FSW_KIND_REQUEUE] += lost.requeues;
+    counts[FSW_KIND_DELAY] += lost.delays;
+    counts[FSW_KIND_WAKE] += lost.wakes;
+    counts[FSW_KIND_SWITCH] += lost.switches;
+    counts[FSW_KIND_TASK] += lost.tasks;
+    counts[FSW_KIND_SWAP] += lost.swaps;
+    counts[FSW_KIND_MARKER] += lost.markers;
+}
+
+// What the file holds of each CPU's ring.
+struct Found {
+    Counts stored{};
+    Counts lost{};
+};
+
+std::map<std::uint32_t, Found> count_file(const OrderedLog& log) {
+    std::map<std::uint32_t, Found> found;
+    const auto count = [&](const model::Record& record) {
+        Found& cpu = found[model::stamp_of(record)->cpu];
+        if (const auto* lost = std::get_if<model::Lost>(&record)) {
+            add_lost(cpu.lost, *lost);
+        } else {
+            ++cpu.stored[kind_of(record)];
+        }
+    };
+    for (const auto& [cpu, records] : log.by_rq) {
+        for (const model::Record& record : records) count(record);
+    }
+    for (const model::Record& record : log.unordered) {
+        if (model::stamp_of(record) != nullptr) count(record);
+    }
+    return found;
+}
+
+void check_ring(const RingBooks& books, const Found& found) {
+    for (unsigned kind = 0; kind < FSW_KIND_COUNT; ++kind) {
+        if (kind == FSW_KIND_LOST || kind == FSW_KIND_PAD) continue;
+        const std::uint64_t produced = books.produced(kind);
+        const std::uint64_t dropped = books.dropped(kind);
+        if (produced != found.stored[kind] + dropped) {
+            fail(Exit::kRunFailed, "CPU {} kind {}: produced {}, in the file {}, dropped {}",
+                 books.cpu(), kind, produced, found.stored[kind], dropped);
+        }
+        // Losses at the very end have no record behind them to carry a Lost.
+        if (found.lost[kind] > dropped) {
+            fail(Exit::kRunFailed, "CPU {} kind {}: dropped {}, but Losts tell of {}", books.cpu(),
+                 kind, dropped, found.lost[kind]);
+        }
+    }
+}
+
+class SwapProof {
+  public:
+    void run(std::uint32_t cpu, const std::vector<model::Record>& records) {
+        for (const model::Record& record : records) {
+            const model::Stamp& stamp = *model::stamp_of(record);
+            if (const auto* swap = std::get_if<model::Swap>(&record)) {
+                see(cpu, *swap);
+            } else if (known_) {
+                check(cpu, stamp);
+                ++since_;
+            } else {
+                ++before_;
+            }
+        }
+        if (!known_) fail(Exit::kRunFailed, "CPU {}: no swap is in its records", cpu);
+        if (before_ == 0 || since_ == 0) {
+            fail(Exit::kRunFailed, "CPU {}: {} records before its first swap, {} after its last",
+                 cpu, before_, since_);
+        }
+        fmt::print("CPU {}: {} swaps, {} records checked\n", cpu, swaps_, checked_);
+    }
+
+  private:
+    void see(std::uint32_t cpu, const model::Swap& swap) {
+        if (known_ && swap.old_generation != generation_) {
+            fail(Exit::kRunFailed, "CPU {}: a swap from generation {} follows generation {}", cpu,
+                 swap.old_generation, generation_);
+        }
+        known_ = true;
+        arm_ = swap.stamp.arm;
+        generation_ = swap.stamp.generation;
+        since_ = 0;
+        ++swaps_;
+    }
+
+    void check(std::uint32_t cpu, const model::Stamp& stamp) {
+        ++checked_;
+        if (stamp.arm != arm_ || stamp.generation != generation_) {
+            fail(Exit::kRunFailed,
+                 "CPU {}: record {} is of arm {} generation {}, the last swap before it made arm {} "
+                 "generation {}",
+                 cpu, stamp.seq, stamp.arm, stamp.generation, arm_, generation_);
+        }
+    }
+
+    bool known_ = false;
+    std::uint32_t arm_ = 0;
+    std::uint32_t generation_ = 0;
+    std::uint64_t before_ = 0;
+    std::uint64_t since_ = 0;
+    std::uint64_t swaps_ = 0;
+    std::uint64_t checked_ = 0;
+};
+
+}  // namespace
+
+void every_cpu(const OrderedLog& log, std::uint32_t cpus) {
+    for (std::uint32_t cpu = 0; cpu < cpus; ++cpu) {
+        std::uint64_t decisions = 0;
+        const auto records = log.by_rq.find(cpu);
+        if (records != log.by_rq.end()) {
+            for (const model::Record& record : records->second) {
+                decisions += std::holds_alternative<model::Decision>(record);
+            }
+        }
+        fmt::print("CPU {}: {} decisions\n", cpu, decisions);
+        if (decisions == 0) fail(Exit::kRunFailed, "CPU {}: nothing was decided about it", cpu);
+    }
+}
+
+void swaps(const OrderedLog& log, std::uint32_t cpus) {
+    if (log.by_rq.size() != cpus) {
+        fail(Exit::kRunFailed, "expected records of {} runqueues, found {}", cpus,
+             log.by_rq.size());
+    }
+    for (const auto& [cpu, records] : log.by_rq) SwapProof().run(cpu, records);
+}
+
+void books(const OrderedLog& log) {
+    if (!log.end) fail(Exit::kRunFailed, "the log has no End record, so no books");
+    const std::map<std::uint32_t, Found> found = count_file(log);
+    std::uint64_t produced = 0;
+    std::uint64_t dropped = 0;
+    for (const RingBooks& ring : log.end->rings()) {
+        const auto cpu = found.find(ring.cpu());
+        check_ring(ring, cpu != found.end() ? cpu->second : Found{});
+        for (const std::uint64_t count : ring.produced()) produced += count;
+        for (const std::uint64_t count : ring.dropped()) dropped += count;
+    }
+    if (produced == 0) fail(Exit::kRunFailed, "the books are empty");
+    fmt::print("{} rings: produced {} = in the file {} + lost {}\n", log.end->rings_size(), produced,
+               produced - dropped, dropped);
+}
+
+void paths(const OrderedLog& log) {
+    std::map<std::string, std::uint64_t> counts;
+    for (const auto& [cpu, records] : log.by_rq) {
+        for (const model::Record& record : records) {
+            if (const auto* decision = std::get_if<model::Decision>(&record)) {
+                ++counts[Path_Name(static_cast<Path>(decision->path))];
+            }
+        }
+    }
+    for (const auto& [path, count] : counts) fmt::print("{} {}\n", path, count);
+}
+
+}  // namespace fairswitch::prove

@@ -1,0 +1,177 @@
+// The log proves the variant, position by position.
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include "tests/kernel/prove/proofs.h"
+#include "userspace/base/failure.h"
+
+namespace fairswitch::prove {
+
+namespace {
+
+// Counts of a property in records under each position of a variant: [0] without, [1] with.
+struct Tally {
+    std::array<std::uint64_t, 2> seen{};
+    std::array<std::uint64_t, 2> holds{};
+
+    void add(bool with, bool property) {
+        ++seen[with];
+        holds[with] += property;
+    }
+
+    // `what` never happens `with`, and does happen `without`.
+    void judge(const char* what) const {
+        fmt::print("without: {} of {} {}; with: {} of {}\n", holds[0], seen[0], what, holds[1],
+                   seen[1]);
+        if (holds[1] != 0) {
+            fail(Exit::kRunFailed, "with: expected none of {} to be {}, found {}", seen[1], what,
+                 holds[1]);
+        }
+        if (seen[1] == 0) fail(Exit::kRunFailed, "nothing was recorded in position `with`");
+        if (holds[0] == 0) {
+            fail(Exit::kRunFailed, "without: expected some of {} to be {}, found none", seen[0],
+                 what);
+        }
+    }
+};
+
+template <typename Kind, typename Visit>
+void for_each(const OrderedLog& log, Visit visit) {
+    for (const auto& [cpu, records] : log.by_rq) {
+        for (const model::Record& record : records) {
+            if (const Kind* kind = std::get_if<Kind>(&record)) visit(*kind);
+        }
+    }
+}
+
+bool delayed(const std::optional<model::Entity>& entity) {
+    return entity && (entity->flags & FSW_ENTITY_DELAYED) != 0;
+}
+
+// Which entity of a runqueue: a task by its pid, a group's entity by the group it stands for.
+using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
+
+Key key_of(const model::Entity& entity) {
+    const std::uint32_t kind = (entity.flags >> FSW_ENTITY_OWNED_SHIFT) & 3;
+    return {entity.pid, entity.pid != 0 ? 0 : kind, entity.pid != 0 ? 0 : entity.owned_group_id};
+}
+
+struct Delayed {
+    std::uint32_t rq_cpu;
+    std::uint64_t weight;
+    std::int64_t lag;
+    bool with;
+    std::uint32_t generation;
+};
+
+// Two computations of one lag can differ by rounding, and by parts in a million at the clamp.
+std::int64_t rounding(std::int64_t lag) { return 16 + std::abs(lag) / 1000; }
+
+class LagProof {
+  public:
+    explicit LagProof(const OrderedLog& log)
+        : log_(log), bit_(variant_bit(log.header, "lag-clamp")) {}
+
+    void run() {
+        for (const auto& [cpu, records] : log_.by_rq) {
+            delayed_.clear();
+            for (const model::Record& record : records) {
+                if (const auto* delay = std::get_if<model::Delay>(&record)) see(*delay);
+                if (const auto* requeue = std::get_if<model::Requeue>(&record)) see(*requeue);
+            }
+        }
+        fmt::print("set aside: {} reweighted, {} delayed in another position, {} delayed unseen\n",
+                   reweighted_, other_position_, unseen_);
+        tally_.judge("below the lag they were delayed with");
+        if (clamped_ == 0) fail(Exit::kRunFailed, "with: no lag was clamped, nothing is proven");
+        fmt::print("with: {} lags were clamped\n", clamped_);
+    }
+
+  private:
+    void see(const model::Delay& delay) {
+        if (!delay.entity) return;
+        if (delay.verdict == FSW_DELAY_DELAYED) {
+            const bool with = is_with(log_, delay.stamp, bit_);
+            const bool exact = with && (delay.branches & FSW_LAG_STORED_VALID) != 0;
+            delayed_[key_of(*delay.entity)] = {
+                delay.stamp.rq_cpu, delay.entity->weight,
+                exact ? delay.lag_stored_ns : delay.entity->lag_ns, with, delay.stamp.generation};
+        } else if (delay.verdict == FSW_DELAY_FINISHED) {
+            compare(delay.stamp, *delay.entity, delay.lag_after_ns,
+                    (delay.branches & FSW_LAG_CLAMPED) != 0);
+        }
+    }
+
+    void see(const model::Requeue& requeue) {
+        if (!requeue.entity) return;
+        compare(requeue.stamp, *requeue.entity, requeue.lag_after_ns,
+                (requeue.branches & FSW_LAG_CLAMPED) != 0);
+    }
+
+    void compare(const model::Stamp& stamp, const model::Entity& entity, std::int64_t lag_after,
+                 bool clamped) {
+        const auto found = delayed_.find(key_of(entity));
+        if (found == delayed_.end()) {
+            ++unseen_;
+            return;
+        }
+        const Delayed before = found->second;
+        delayed_.erase(found);
+        const bool with = is_with(log_, stamp, bit_);
+        if (before.weight != entity.weight) {
+            ++reweighted_;
+        } else if (before.with != with) {
+            ++other_position_;
+        } else {
+            clamped_ += clamped;
+            const std::int64_t slack = with ? 0 : rounding(before.lag);
+            tally_.add(with, lag_after < before.lag - slack);
+        }
+    }
+
+    const OrderedLog& log_;
+    std::uint32_t bit_;
+    std::map<Key, Delayed> delayed_;
+    Tally tally_;
+    std::uint64_t reweighted_ = 0;
+    std::uint64_t other_position_ = 0;
+    std::uint64_t unseen_ = 0;  // before the recording, or on another CPU
+    std::uint64_t clamped_ = 0;
+};
+
+}  // namespace
+
+void dequeue_delayed(const OrderedLog& log) {
+    const std::uint32_t bit = variant_bit(log.header, "dequeue-delayed");
+    Tally tally;
+    std::uint64_t branch_taken = 0;
+    for_each<model::Decision>(log, [&](const model::Decision& decision) {
+        const bool with = is_with(log, decision.stamp, bit);
+        const bool dequeued =
+            decision.queue && (decision.queue->branches & FSW_BRANCH_DEQUEUE_DELAYED) != 0;
+        if (dequeued && !with) fail(Exit::kRunFailed, "without: the branch was taken");
+        branch_taken += dequeued;
+        if (decision.path != FSW_PATH_PICK_KEEP || delayed(decision.wakee)) return;
+        tally.add(with, delayed(decision.picked));
+    });
+    tally.judge("kept with a delayed entity picked");
+    if (branch_taken == 0) fail(Exit::kRunFailed, "with: the branch was never taken");
+    fmt::print("with: the branch was taken {} times\n", branch_taken);
+}
+
+void lag_clamp(const OrderedLog& log) { LagProof(log).run(); }
+
+void requeue_clock(const OrderedLog& log) {
+    const std::uint32_t bit = variant_bit(log.header, "requeue-clock");
+    Tally tally;
+    for_each<model::Requeue>(log, [&](const model::Requeue& requeue) {
+        if ((requeue.branches & FSW_LAG_NO_CURR) != 0) return;
+        tally.add(is_with(log, requeue.stamp, bit), requeue.curr_stale_ns > 0);
+    });
+    tally.judge("requeued beside a stale curr");
+}
+
+}  // namespace fairswitch::prove
