@@ -41,7 +41,7 @@ read_target() {
 cached_version() {
     local env
     for env in "$TARGET_CACHE"/*/target.env; do
-        [[ -e $env ]] && basename "$(dirname "$env")"
+        if [[ -e $env ]]; then basename "$(dirname "$env")"; fi
     done | sort -rV | head -n 1
 }
 

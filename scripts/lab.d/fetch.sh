@@ -44,6 +44,9 @@ complete_set() {
         }'
 }
 
+# Callers test the results of what follows, which turns the shell's -e off inside: each step that
+# can fail therefore says so itself.
+
 # Sets VERSION and PACKAGES to the newest complete set; fails when apt knows none.
 resolve_version() {
     local known candidate
@@ -95,7 +98,8 @@ unpack_source() {
     mkdir -p "$into"
     dpkg-deb --fsys-tarfile "$deb" | tar -xO "./usr/src/$top.tar.xz" |
         tar -xJ -C "$into" --strip-components=1 --wildcards --no-wildcards-match-slash \
-            "$top/Makefile" "$top/kernel/*.h" "$top/kernel/sched" "$top/include/trace/events"
+            "$top/Makefile" "$top/kernel/*.h" "$top/kernel/sched" "$top/include/trace/events" ||
+        die "$EXIT_FAILED" "cannot unpack $(basename "$deb"); is there space in $TARGET_CACHE?"
     [[ -s $into/kernel/sched/fair.c ]] ||
         die "$EXIT_FAILED" "$(basename "$deb") has no kernel/sched/fair.c below $top"
 }
@@ -131,7 +135,8 @@ unpack_version() {
         if [[ $package == linux-source-* ]]; then
             unpack_source "$deb" "$staging/source"
         else
-            dpkg-deb -x "$deb" "$staging/root"
+            dpkg-deb -x "$deb" "$staging/root" ||
+                die "$EXIT_FAILED" "cannot unpack $(basename "$deb") into $staging"
         fi
     done
     rm -r "$staging/debs"
@@ -143,7 +148,7 @@ unpack_version() {
             linux-headers-*) relocate_headers "$staging/root" "$package" ;;
         esac
     done
-    write_env "$staging" "$home"
+    write_env "$staging" "$home" || die "$EXIT_FAILED" "cannot write $staging/target.env"
 }
 
 install_version() {
