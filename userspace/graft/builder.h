@@ -2,16 +2,14 @@
 #pragma once
 
 #include <chrono>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "userspace/graft/compiler.h"
-#include "userspace/graft/extract.h"
+#include "userspace/graft/facts.h"
+#include "userspace/graft/image.h"
 #include "userspace/graft/kallsyms.h"
-#include "userspace/graft/klp_link.h"
 #include "userspace/graft/locate.h"
-#include "userspace/graft/variants.h"
 
 namespace fairswitch {
 
@@ -19,33 +17,40 @@ class Builder {
   public:
     explicit Builder(BuildOptions options);
 
-    // Runs all steps, printing one line for each. The module is OUT/fairswitch.ko.
+    // Runs all steps, printing a line for each. Leaves OUT/fairswitch.ko and OUT/graft.textproto.
     void run();
 
   private:
     void locate_inputs();
+    void check_image(const KernelImage& image);
     void transform();
     void compile();
+    std::vector<Compiler::Job> fold_jobs() const;
     void measure_patch_set();
+    void prove_source();
+    void prove_stock();
     void extract_graft();
+    void write_patch_set_header();
     void build_module();
     void link_module();
+    void verify_module();
+    void finish();
 
+    // Whether the kernel has a function of fair.c out of line, to be called under that name.
+    bool kernel_has(const std::string& function) const;
     // Prints "[ 12.3 s] step: text".
     void report(const std::string& step, const std::string& text) const;
-    std::filesystem::path out(const char* name) const { return options_.out / name; }
+    std::chrono::duration<double> elapsed() const;
+    std::filesystem::path out(const std::string& name) const { return options_.out / name; }
 
     BuildOptions options_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-    Kernel kernel_;
     Kallsyms kallsyms_;
-    Transformation transformation_;
-    Object stock_;
-    Object gated_;
-    std::set<std::string> patch_set_;
-    std::set<std::string> moved_;
-    Extract extract_;
-    std::vector<BoundSymbol> bound_;
+    std::set<std::string> exported_;
+    BuildFacts facts_;
 };
+
+// A list for a line of output.
+std::string join(const std::set<std::string>& names);
 
 }  // namespace fairswitch

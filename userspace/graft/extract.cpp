@@ -47,6 +47,7 @@ class Extractor {
         drain();
         take_tables();
         add_static_call_keys();
+        add_no_endbr_notes();
         add_section_note();
         result_.object.index_names();
         return std::move(result_);
@@ -269,6 +270,21 @@ class Extractor {
             if (starts_with(name, "__SCT__")) keys.push_back("__SCK__" + name.substr(7));
         }
         for (const auto& key : keys) undefined(key);
+    }
+
+    // The livepatch table points to these functions, but ftrace enters them by a return, which needs
+    // no ENDBR; objtool is told so (it reads only the relocations of this section).
+    void add_no_endbr_notes() {
+        Section notes;
+        notes.name = ".discard.noendbr";
+        notes.align = 8;
+        for (const auto& name : input_.patch_set) {
+            const auto symbol = gated_.find_symbol(name);
+            notes.relocations.push_back({notes.size, R_X86_64_64, 0, map_symbol(*symbol)});
+            notes.size += 8;
+        }
+        notes.bytes.assign(notes.size, '\0');
+        result_.object.add_section(std::move(notes));
     }
 
     void add_section_note() {

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "userspace/base/failure.h"
+#include "userspace/graft/klp_link.h"
 
 namespace fairswitch {
 namespace {
@@ -16,44 +17,85 @@ class Describer {
         }
     }
 
-    FunctionTexts describe() const {
+    FunctionTexts describe(bool tables) const {
         FunctionTexts texts;
         for (const auto& symbol : object_.symbols) {
-            if (symbol.is_function() && symbol.section) texts[symbol.name] = function(symbol);
+            if (!symbol.is_function() || !symbol.section) continue;
+            texts[symbol.name] = tables ? function(symbol) : code_only(symbol);
         }
         return texts;
     }
 
   private:
+    static bool inside(const Symbol& symbol, uint64_t offset) {
+        return offset >= symbol.value && offset < symbol.value + symbol.size;
+    }
+
     std::string function(const Symbol& symbol) const {
         const auto& section = object_.sections[*symbol.section];
-        const uint64_t end = symbol.value + symbol.size;
-        std::string text = masked(section, symbol.value, symbol.size);
+        std::string text = hex(masked(section, symbol.value, symbol.size));
         for (const auto& relocation : section.relocations) {
-            if (relocation.offset < symbol.value || relocation.offset >= end) continue;
+            if (!inside(symbol, relocation.offset)) continue;
             text += fmt::format("\n{:#x} {}", relocation.offset - symbol.value,
                                 reference(relocation));
         }
-        const auto found = entries_.find(*symbol.section);
-        if (found == entries_.end()) return text;
-        for (const auto& entry : found->second) {
-            if (entry.code_offset < symbol.value || entry.code_offset >= end) continue;
-            text += "\n" + table_entry(entry, symbol.value);
+        for (const auto* entry : entries_of(symbol)) {
+            text += "\n" + table_entry(*entry, symbol.value);
         }
         return text;
     }
 
-    // Bytes with the relocated fields zeroed, as hex.
-    std::string masked(const Section& section, uint64_t from, uint64_t size) const {
-        if (section.type == SHT_NOBITS) return fmt::format("{} zero bytes", size);
-        std::string bytes = section.bytes.substr(from, size);
-        for (const auto& relocation : section.relocations) {
-            for (size_t i = 0; i < field_width(relocation.type); ++i) {
-                const uint64_t at = relocation.offset + i;
-                if (at >= from && at - from < bytes.size()) bytes[at - from] = '\0';
+    std::vector<const CodeTableEntry*> entries_of(const Symbol& symbol) const {
+        std::vector<const CodeTableEntry*> entries;
+        const auto found = entries_.find(*symbol.section);
+        if (found == entries_.end()) return entries;
+        for (const auto& entry : found->second) {
+            if (inside(symbol, entry.code_offset)) entries.push_back(&entry);
+        }
+        return entries;
+    }
+
+    // objtool makes no-ops of some static-key jumps, and drops their relocations.
+    std::string code_only(const Symbol& symbol) const {
+        const auto& section = object_.sections[*symbol.section];
+        std::string bytes = masked(section, symbol.value, symbol.size);
+        std::vector<bool> jump(bytes.size(), false);
+        for (const auto* entry : entries_of(symbol)) {
+            if (object_.sections[entry->table].name != "__jump_table") continue;
+            const uint64_t at = entry->code_offset - symbol.value;
+            const auto first = static_cast<unsigned char>(bytes[at]);
+            const uint64_t length = first == 0xe9 || first == 0x0f ? 5 : 2;
+            for (uint64_t i = at; i < at + length && i < bytes.size(); ++i) {
+                bytes[i] = '\0';
+                jump[i] = true;
             }
         }
-        return hex(bytes);
+        std::map<uint64_t, std::string> references;
+        for (const auto* list : {&section.relocations, &section.livepatch_relocations}) {
+            for (const auto& relocation : *list) {
+                const uint64_t at = relocation.offset - symbol.value;
+                if (!inside(symbol, relocation.offset) || jump[at]) continue;
+                if (relocation.type != R_X86_64_NONE) references[at] = reference(relocation);
+            }
+        }
+        std::string text = hex(bytes);
+        for (const auto& [at, target] : references) text += fmt::format("\n{:#x} {}", at, target);
+        return text;
+    }
+
+    // Bytes with the relocated fields zeroed.
+    std::string masked(const Section& section, uint64_t from, uint64_t size) const {
+        if (section.type == SHT_NOBITS) return std::string(size, '\0');
+        std::string bytes = section.bytes.substr(from, size);
+        for (const auto* list : {&section.relocations, &section.livepatch_relocations}) {
+            for (const auto& relocation : *list) {
+                for (size_t i = 0; i < field_width(relocation.type); ++i) {
+                    const uint64_t at = relocation.offset + i;
+                    if (at >= from && at - from < bytes.size()) bytes[at - from] = '\0';
+                }
+            }
+        }
+        return bytes;
     }
 
     static std::string hex(const std::string& bytes) {
@@ -78,7 +120,7 @@ class Describer {
     std::string reference(const Relocation& relocation) const {
         const auto& symbol = object_.symbols[relocation.symbol];
         const auto kind = is_pc_relative(relocation.type) ? "pc" : "abs";
-        if (!symbol.section) return fmt::format("{} {}{:+}", kind, symbol.name, relocation.addend);
+        if (!symbol.section) return fmt::format("{} {}{:+}", kind, plain(symbol), relocation.addend);
         const auto& section = object_.sections[*symbol.section];
         const auto offset = static_cast<int64_t>(symbol.value) + relocation.addend;
         if (section.is_code()) return code_reference(kind, section, symbol, relocation.addend);
@@ -90,6 +132,12 @@ class Describer {
                                content(section, symbol), relocation.addend);
         }
         return fmt::format("{} {}{:+}", kind, symbol.name, relocation.addend);
+    }
+
+    static std::string plain(const Symbol& symbol) {
+        std::string name;
+        unsigned position = 0;
+        return parse_klp_symbol(symbol.name, name, position) ? name : symbol.name;
     }
 
     static std::string code_reference(const char* kind, const Section& section,
@@ -126,7 +174,7 @@ class Describer {
         const uint64_t from = whole ? 0 : symbol.value;
         const uint64_t size = whole ? section.size : symbol.size;
         if (section.is_writable()) return fmt::format("[{} bytes]", size);
-        return "[" + masked(section, from, size) + "]";
+        return "[" + hex(masked(section, from, size)) + "]";
     }
 
     const Object& object_;
@@ -136,7 +184,21 @@ class Describer {
 }  // namespace
 
 FunctionTexts function_texts(const Object& object, const std::string& origin) {
-    return Describer(object, origin).describe();
+    return Describer(object, origin).describe(true);
+}
+
+FunctionTexts code_texts(const Object& object, const std::string& origin) {
+    return Describer(object, origin).describe(false);
+}
+
+uint64_t code_bytes(const Object& object, const std::string& function) {
+    uint64_t bytes = 0;
+    for (const auto& symbol : object.symbols) {
+        if (symbol.is_function() && symbol.section && owner_of(symbol.name) == function) {
+            bytes += symbol.size;
+        }
+    }
+    return bytes;
 }
 
 std::set<std::string> differing_functions(const FunctionTexts& a, const FunctionTexts& b) {

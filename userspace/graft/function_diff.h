@@ -20,6 +20,10 @@ using FunctionTexts = std::map<std::string, std::string>;
 
 FunctionTexts function_texts(const Object& object, const std::string& origin);
 
+// The same for machine code and references alone, without tables, and with the jumps of static keys
+// left out: equal before and after objtool and the livepatch link.
+FunctionTexts code_texts(const Object& object, const std::string& origin);
+
 // Functions that differ, or are in only one of the two. A .cold part counts as its function.
 std::set<std::string> differing_functions(const FunctionTexts& a, const FunctionTexts& b);
 
@@ -27,6 +31,9 @@ std::set<std::string> differing_functions(const FunctionTexts& a, const Function
 bool is_own_symbol(const std::string& name);
 // Functions of `object` that hold a gate or a tap, inlined ones included.
 std::set<std::string> functions_with_gates(const Object& object);
+
+// Bytes of code of a function, its .cold part included.
+uint64_t code_bytes(const Object& object, const std::string& function);
 
 // "foo" for "foo.cold", else the name itself.
 std::string owner_of(const std::string& function);

@@ -42,32 +42,37 @@ class Prover {
     }
 
     Identity prove() {
-        Identity identity;
         for (const auto& symbol : object_.symbols) {
-            if (!symbol.is_function() || !symbol.section || symbol.size == 0) continue;
-            const auto& candidates = kallsyms_.addresses(symbol.name);
-            if (candidates.empty()) {
-                identity.absent.insert(symbol.name);
-                continue;
-            }
-            ++identity.compared;
-            std::string difference;
-            for (const uint64_t address : candidates) {
-                auto found = compare(symbol, address);
-                if (found.empty()) {
-                    identity.identical[symbol.name] = address;
-                    break;
-                }
-                if (difference.empty()) difference = std::move(found);
-            }
-            if (identity.identical.count(symbol.name) == 0) {
-                identity.different[symbol.name] = difference;
-            }
+            if (symbol.is_function() && symbol.section && symbol.size != 0) prove_one(symbol);
         }
-        return identity;
+        return std::move(identity_);
     }
 
   private:
+    void prove_one(const Symbol& symbol) {
+        const auto& candidates = kallsyms_.addresses(symbol.name);
+        if (candidates.empty()) {
+            identity_.absent.insert(symbol.name);
+            return;
+        }
+        std::string difference;
+        for (const uint64_t address : candidates) {
+            auto found = compare(symbol, address);
+            if (found.empty()) {
+                ++identity_.compared;
+                identity_.identical[symbol.name] = address;
+                return;
+            }
+            if (difference.empty()) difference = std::move(found);
+        }
+        if (symbol.bind == STB_WEAK) {
+            identity_.overridden.insert(symbol.name);
+            return;
+        }
+        ++identity_.compared;
+        identity_.different[symbol.name] = difference;
+    }
+
     // kallsyms' addresses include the slide of address randomisation, the image's don't.
     std::optional<std::string_view> kernel_bytes(uint64_t address, uint64_t size) const {
         return image_.at(address - slide_, size);
@@ -247,6 +252,7 @@ class Prover {
     uint64_t slide_ = 0;
     std::map<size_t, std::vector<CodeTableEntry>> jumps_;  // by code section
     std::map<uint64_t, KernelJump> kernel_jumps_;          // by code address
+    Identity identity_;
     // The function under comparison.
     size_t section_ = 0;
     uint64_t start_ = 0;

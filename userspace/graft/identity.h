@@ -27,6 +27,8 @@ struct Identity {
     std::map<std::string, uint64_t> identical;
     // Others, with the first difference.
     std::map<std::string, std::string> different;
+    // Weak functions that another file of the kernel defines for good.
+    std::set<std::string> overridden;
     // Functions of the object that the kernel's symbol table doesn't have.
     std::set<std::string> absent;
 };
