@@ -1,6 +1,7 @@
 #include "userspace/analysis/align.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -11,19 +12,43 @@ namespace {
 constexpr int64_t kTruncation_ns = 2000;
 constexpr int64_t kFirstBound_ns = 1'000'000;
 constexpr int64_t kLeastBound_ns = 50'000;
-constexpr int64_t kMisfitCost_ns = 2'000'000;
-constexpr size_t kFirstWindow = 512;
+constexpr double kMisfitCost_ns = 2'000'000;
+constexpr size_t kFirstWindow = 64;  // wakeups that the first shift must explain
+constexpr size_t kBoundSamples = 512;
 constexpr int64_t kSearch = 64;   // cycles around a misfit that a realignment may jump
 constexpr int64_t kWindow = 32;   // samples that must bear it out
 constexpr size_t kUnsure = 16;
 
-struct Score {
-    size_t pairs = 0;
-    size_t fits = 0;
-    int64_t cost = 0;
+// How well a shift explains some samples. Not the size of the residuals tells, but their spread: a
+// wrong shift can have small ones, only the right one has equal ones.
+class Score {
+  public:
+    void add(std::optional<int64_t> residual) {
+        ++pairs_;
+        if (residual) residuals_.push_back(*residual);
+    }
 
-    double share() const { return pairs ? static_cast<double>(fits) / pairs : 0; }
-    double mean() const { return pairs ? static_cast<double>(cost) / pairs : 1e18; }
+    size_t pairs() const { return pairs_; }
+    double share() const { return pairs_ ? static_cast<double>(residuals_.size()) / pairs_ : 0; }
+
+    // Mean distance from the median; a misfit costs more than any residual can.
+    double cost() {
+        if (pairs_ == 0) return kNoCost;
+        double sum = static_cast<double>(pairs_ - residuals_.size()) * kMisfitCost_ns;
+        if (!residuals_.empty()) {
+            auto middle = residuals_.begin() + residuals_.size() / 2;
+            std::nth_element(residuals_.begin(), middle, residuals_.end());
+            const int64_t median = *middle;
+            for (int64_t residual : residuals_) sum += std::llabs(residual - median);
+        }
+        return sum / static_cast<double>(pairs_);
+    }
+
+    static constexpr double kNoCost = 1e18;
+
+  private:
+    size_t pairs_ = 0;
+    std::vector<int64_t> residuals_;
 };
 
 class Aligner {
@@ -48,7 +73,7 @@ class Aligner {
     std::optional<int64_t> residual(const CyclicSample& sample, size_t wake) const {
         for (auto floor = wakes_[wake].ns.rbegin(); floor != wakes_[wake].ns.rend(); ++floor) {
             int64_t rest = sample.latency_ns - *floor;
-            if (rest >= -kTruncation_ns && rest <= bound_) return std::max<int64_t>(rest, 0);
+            if (rest >= -kTruncation_ns && rest <= bound_) return rest;
         }
         return std::nullopt;
     }
@@ -59,16 +84,13 @@ class Aligner {
 
     void count(Score& score, const CyclicSample& sample, int64_t wake) const {
         if (!has_wake(wake)) return;
-        ++score.pairs;
-        auto rest = residual(sample, wake);
-        score.fits += rest.has_value();
-        score.cost += rest.value_or(kMisfitCost_ns);
+        score.add(residual(sample, wake));
     }
 
-    Score score_first(int64_t shift) const {
+    Score score_first(size_t first, int64_t shift) const {
         Score score;
-        const size_t window = std::min(kFirstWindow, wakes_.size());
-        for (size_t wake = 0; wake < window; ++wake) {
+        const size_t end = std::min(first + kFirstWindow, wakes_.size());
+        for (size_t wake = first; wake < end; ++wake) {
             auto found = by_cycle_.find(static_cast<uint64_t>(shift + static_cast<int64_t>(wake)));
             if (found != by_cycle_.end()) count(score, samples_[found->second], wake);
         }
@@ -83,28 +105,39 @@ class Aligner {
         return score;
     }
 
+    // Records may have been lost in the first window: then the next one tells.
     bool find_shift() {
-        const size_t enough = std::min({size_t{64}, samples_.size(), wakes_.size()});
+        for (size_t first = 0; first < wakes_.size(); first += kFirstWindow)
+            if (find_shift(first)) return true;
+        return false;
+    }
+
+    bool find_shift(size_t first) {
+        const size_t enough = std::min({kFirstWindow, samples_.size(), wakes_.size() - first});
         const auto last = static_cast<int64_t>(samples_.back().cycle);
-        Score best, second;
+        double best = Score::kNoCost, second = Score::kNoCost, none = Score::kNoCost;
         for (int64_t shift = -kSearch; shift <= last; ++shift) {
-            Score score = score_first(shift);
-            if (score.pairs < std::max<size_t>(enough / 2, 1)) continue;
-            if (score.mean() < best.mean()) {
+            Score score = score_first(first, shift);
+            if (score.pairs() < std::max<size_t>(enough * 3 / 4, 1)) continue;
+            const double cost = score.cost();
+            if (shift == 0) none = cost;
+            if (cost < best) {
                 second = best;
-                best = score;
+                best = cost;
                 out_.shift = shift;
-            } else if (score.mean() < second.mean()) {
-                second = score;
+            } else if (cost < second) {
+                second = cost;
             }
         }
-        out_.ambiguous = second.pairs > 0 && second.mean() < 1.3 * best.mean() + 500;
-        return best.share() >= 0.9;
+        // Recording usually begins before the program: without a reason against it, no shift.
+        if (none <= 1.1 * best + 200) out_.shift = 0;
+        out_.ambiguous = second < 1.3 * best + 500;
+        return score_first(first, out_.shift).share() >= 0.9;
     }
 
     void set_bound() {
         std::vector<int64_t> rests;
-        for (size_t i = 0; i < samples_.size() && rests.size() < kFirstWindow; ++i) {
+        for (size_t i = 0; i < samples_.size() && rests.size() < kBoundSamples; ++i) {
             int64_t wake = static_cast<int64_t>(samples_[i].cycle) - out_.shift;
             if (!has_wake(wake)) continue;
             if (auto rest = residual(samples_[i], wake)) rests.push_back(*rest);
@@ -114,16 +147,35 @@ class Aligner {
         out_.bound_ns = bound_;
     }
 
-    // Another shift that the samples from `first` bear out while `shift` doesn't.
-    std::optional<int64_t> better_shift(size_t first, int64_t shift) const {
+    struct Realignment {
+        size_t first = 0;  // sample from which on it holds
+        int64_t shift = 0;
+    };
+
+    // Another shift that the samples a little behind `first` bear out while `shift` doesn't. Between
+    // them lie samples whose wakeups were lost.
+    std::optional<Realignment> better_shift(size_t first, int64_t shift) const {
         if (score_from(first, shift).share() >= 0.75) return std::nullopt;
+        for (size_t skip : {0, 4, 8, 16, 32, 64}) {
+            const size_t from = first + skip;
+            if (from >= samples_.size()) break;
+            if (score_from(from, shift).share() >= 0.9) return std::nullopt;
+            if (auto other = best_shift_near(from, shift)) return Realignment{from, *other};
+        }
+        return std::nullopt;
+    }
+
+    std::optional<int64_t> best_shift_near(size_t first, int64_t shift) const {
+        const size_t window = std::min<size_t>(kWindow, samples_.size() - first);
         std::optional<int64_t> best;
-        double least = std::numeric_limits<double>::max();
+        double least = Score::kNoCost;
         for (int64_t step = 1; step <= kSearch; ++step) {
             for (int64_t candidate : {shift - step, shift + step}) {
                 Score score = score_from(first, candidate);
-                if (score.pairs < 4 || score.share() < 0.9 || score.mean() >= least) continue;
-                least = score.mean();
+                if (score.pairs() < std::max<size_t>(4, window * 3 / 4)) continue;
+                const double cost = score.cost();
+                if (score.share() < 0.95 || cost >= least) continue;
+                least = cost;
                 best = candidate;
             }
         }
@@ -139,8 +191,8 @@ class Aligner {
         ++out_.realigned;
         for (size_t back = 1; back <= std::min(kUnsure, first); ++back) {
             size_t i = first - back;
-            if (out_.fit[i] == Fit::kContrary && fits(i, shift)) join(i, shift);
             if (!fits(i, shift)) break;
+            if (out_.fit[i] != Fit::kJoined) join(i, shift);
             out_.fit[i] = Fit::kUnsure;
         }
     }
@@ -157,7 +209,8 @@ class Aligner {
         for (size_t i = 0; i < samples_.size(); ++i) {
             if (!fits(i, shift) && static_cast<int64_t>(samples_[i].cycle) >= shift) {
                 if (auto other = better_shift(i, shift)) {
-                    shift = *other;
+                    shift = other->shift;
+                    i = other->first;
                     realign(i, shift);
                 }
             }

@@ -87,10 +87,12 @@ void Run::read_log_for_join(const std::string& path) {
     header_ = reader.header();
     for (model::Record record; reader.next(record);) evidence_->add(record);
     evidence_->finish();
-    if (!reader.validity().whole()) {
-        std::istringstream lines(reader.validity().summary());
-        for (std::string line; std::getline(lines, line);)
-            if (!line.empty()) warnings_.push_back("LOG NOT WHOLE: " + line);
+    // Lost records have a warning of their own; a foreign layout costs nothing but speed.
+    for (size_t i = 0; i < static_cast<size_t>(Badness::kCount); ++i) {
+        const auto badness = static_cast<Badness>(i);
+        const uint64_t count = reader.validity().count(badness);
+        if (count == 0 || badness == Badness::kLost || badness == Badness::kForeignLayout) continue;
+        warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
     }
 }
 
@@ -140,7 +142,7 @@ std::string Run::table_text() const {
     TableInput input{*evidence_, *join_,     *tally_,
                      *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
     Table table = build_table(input);
-    table.warnings.insert(table.warnings.begin(), warnings_.begin(), warnings_.end());
+    table.warnings.insert(table.warnings.end(), warnings_.begin(), warnings_.end());
     for (const std::string& note : command_.notes) table.notes.push_back(note);
     if (cyclic_ && cyclic_->cycle_gaps)
         table.notes.push_back(

@@ -84,10 +84,10 @@ class Text {
     }
 
     static std::string difference_text(const Comparison& comparison) {
-        std::string percent = "    n/a";
+        std::string percent = "n/a";
         if (comparison.percent) {
             double shown = std::round(*comparison.percent);
-            percent = fmt::format("{:>+5.0f} %", shown == 0 ? 0.0 : shown);
+            percent = fmt::format("{:+.0f} %", shown == 0 ? 0.0 : shown);
         }
         const char* mark = comparison.metric == Metric::kMaximum         ? " "
                            : comparison.verdict == Verdict3::kDifferent ? " "
