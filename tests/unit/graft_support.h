@@ -1,0 +1,86 @@
+// Small objects of our own for the graft's tests: compiled on the spot by the system's compiler.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "userspace/base/failure.h"
+#include "userspace/graft/compiler.h"
+#include "userspace/graft/elf_object.h"
+#include "userspace/graft/process.h"
+
+namespace fairswitch::testing {
+
+// A folder that goes away with the test.
+class ScratchFolder {
+  public:
+    ScratchFolder() {
+        auto name = (std::filesystem::temp_directory_path() / "fairswitch-XXXXXX").string();
+        if (mkdtemp(name.data()) == nullptr) fail(Exit::kRunFailed, "mkdtemp {}", name);
+        path_ = name;
+    }
+    ~ScratchFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    ScratchFolder(const ScratchFolder&) = delete;
+    ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+    const std::filesystem::path& path() const { return path_; }
+
+    // Writes a file, with its folders.
+    std::filesystem::path put(const std::string& name, const std::string& content) const {
+        std::filesystem::create_directories((path_ / name).parent_path());
+        write_file(path_ / name, content);
+        return path_ / name;
+    }
+
+  private:
+    std::filesystem::path path_;
+};
+
+inline void must_run(const std::string& command) {
+    const auto result = run_shell(command);
+    if (result.status != 0) fail(Exit::kRunFailed, "{}\n{}", command, result.output);
+}
+
+struct Compiled {
+    Object object;
+    std::set<std::string> locals;
+};
+
+// Compiles C as the graft compiles fair.c: a section each, local symbols made global in between.
+inline Compiled compile_c(const ScratchFolder& folder, const std::string& name,
+                          const std::string& code) {
+    const auto source = folder.put(name + ".c", code).string();
+    const auto assembly = (folder / (name + ".s")).string();
+    const auto object = (folder / (name + ".o")).string();
+    must_run("gcc -O2 -fno-pic -mcmodel=kernel -ffunction-sections -fdata-sections "
+             "-fno-asynchronous-unwind-tables -fcf-protection=none -fno-common -S -o " +
+             assembly + " " + source);
+    Compiled compiled;
+    std::string text = read_file(assembly);
+    compiled.locals = promote_local_symbols(text);
+    write_file(assembly, text);
+    must_run("gcc -c -o " + object + " " + assembly);
+    compiled.object = Object::read(object);
+    return compiled;
+}
+
+// What a Failure says when `action` throws one; empty if it doesn't.
+template <typename Action>
+std::string failure_of(Action action) {
+    try {
+        action();
+    } catch (const Failure& failure) {
+        return failure.what();
+    }
+    return {};
+}
+
+}  // namespace fairswitch::testing
