@@ -19,7 +19,11 @@
  * bit per variant, like the gate word. Hygiene is on where lag-clamp is turned.
  */
 #define fsw_with(rq, v)		((FSW_FOLD_WORD >> (v)) & 1)
-#define fsw_hygiene(rq)		(FSW_FOLD_WORD != FSW_STOCK_WORD)
+#ifdef FSW_V_LAG_CLAMP
+#define fsw_hygiene(rq)		(FSW_FOLD_LAG_CLAMP != FSW_STOCK_LAG_CLAMP)
+#else
+#define fsw_hygiene(rq)		0
+#endif
 
 #define fsw_tap_enter(rq, p, wake_flags)		do { } while (0)
 #define fsw_tap_compare(rq, cfs_rq, se, pse)		do { } while (0)
