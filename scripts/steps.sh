@@ -99,16 +99,22 @@ graft() {
     mv "$out.summary" "$out/summary.txt" && printf '%s\n' "$inputs" >"$out/inputs"
 }
 
-# From a fresh checkout to the command line tool. Callers test the result, which turns the
-# shell's -e off inside: hence the chains.
+# Callers test the results of what follows, which turns the shell's -e off inside: hence the chains.
+
+set_up() {
+    [[ -z ${SET_UP:-} ]] || return 0
+    step 'set up' "$ROOT/scripts/setup" && SET_UP=1
+}
+
+# prepare_user_space [CMAKE-TARGET...]: everything, or the named targets.
 prepare_user_space() {
-    step 'set up' "$ROOT/scripts/setup" &&
+    set_up &&
         step 'configure' configure "$BUILD" &&
-        step 'build' cmake --build "$BUILD"
+        step 'build' cmake --build "$BUILD" ${1:+--target "$@"}
 }
 
 prepare_kernel() {
-    step 'set up' "$ROOT/scripts/setup" &&
+    set_up &&
         step 'fetch kernel' "$ROOT/scripts/lab" fetch "$1" &&
         step 'read symbols' "$ROOT/scripts/lab" kallsyms "$1"
 }
@@ -117,6 +123,10 @@ prepare_module() {
     step 'graft' graft "$1"
 }
 
+# prepare TARGET [CMAKE-TARGET...]: from a fresh checkout to the tool, the kernel and the module.
+# Only the named parts of user space are built, since compiling is most of the time.
 prepare() {
-    prepare_user_space && prepare_kernel "$1" && prepare_module "$1"
+    local target=$1
+    shift
+    prepare_user_space fairswitch "$@" && prepare_kernel "$target" && prepare_module "$target"
 }

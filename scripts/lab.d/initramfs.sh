@@ -33,8 +33,12 @@ add_given() {
     mkdir -p "$root$(dirname "$guest")"
     cp -rLT "$host" "$root$guest"
     while read -r file; do
-        if is_elf "$file" && [[ $file != *.ko ]]; then add_libraries "$file" "$root"; fi
-    done < <(find "$host" -type f -o -type l)
+        if is_elf "$file" && [[ $file != *.ko ]]; then
+            add_libraries "$file" "$root"
+            # Debug information is most of a binary, and the guest's memory holds all of it.
+            strip --strip-debug "$file"
+        fi
+    done < <(find "$root$guest" -type f)
 }
 
 # Drivers that the lab needs and that this kernel has only as modules, with what they depend on.

@@ -193,7 +193,7 @@ keep_logs() {
 lab_run() {
     local env code=0
     parse_run "$@"
-    need_tools qemu-system-x86_64 busybox cyclictest hackbench cpio setpriv ldd
+    need_tools qemu-system-x86_64 busybox cyclictest hackbench cpio setpriv ldd strip
     env=$(target_env)
     # shellcheck source=/dev/null
     . "$env"
