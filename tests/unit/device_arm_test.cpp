@@ -36,6 +36,7 @@ TEST(Arm, AnIdAloneIsThePositionThatIsNotStock) {
     EXPECT_EQ(parse_arm("lag-clamp", kVariants).positions, 0b00u);
     EXPECT_EQ(parse_arm("requeue-clock", kVariants).positions, 0b10010u);
     EXPECT_EQ(parse_arm("lag-clamp,dequeue-delayed", kVariants).positions, 0b01u);
+    EXPECT_EQ(parse_arm("lag-clamp+dequeue-delayed", kVariants).positions, 0b01u);
 }
 
 TEST(Arm, PositionsCanBeSpelledOut) {

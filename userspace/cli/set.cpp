@@ -12,8 +12,10 @@ namespace {
 
 constexpr std::uint32_t kOwnArm = 1;
 // In somebody else's session, whose own arms count from 1: no number of theirs, so that their log
-// tells a swap from outside.
-constexpr std::uint32_t kOutsideArm = 255;
+// tells a swap from outside. Up to seven variants, each combination has a number of its own; the
+// Swap records tell the positions in any case.
+constexpr std::uint32_t kOutsideArms = 128;
+constexpr std::uint32_t kOutsideMask = 127;
 
 class SetCommand : public Command {
   public:
@@ -67,7 +69,7 @@ class SetCommand : public Command {
                  "set the arm there, or end that session",
                  owner);
         }
-        put(device, arm, kOutsideArm);
+        put(device, arm, kOutsideArms + (arm.positions & kOutsideMask));
         fmt::print(stderr, "in the session of {}\n", owner);
         return static_cast<int>(Exit::kOk);
     }

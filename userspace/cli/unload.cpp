@@ -23,7 +23,7 @@ class UnloadCommand : public Command {
     int run() override {
         const Livepatch livepatch(kModuleName);
         if (!livepatch.present() && !module_present()) {
-            fail(Exit::kRunFailed, "fairswitch isn't loaded; there is nothing to unload");
+            fail(Exit::kImpossible, "fairswitch is not loaded; there is nothing to unload");
         }
         refuse_in_session();
         if (livepatch.present()) disable(livepatch);

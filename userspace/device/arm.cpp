@@ -47,7 +47,7 @@ ArmSpec parse_arm(std::string_view text, std::span<const Variant> variants) {
     if (text == "stock") return arm;
     std::uint32_t named = 0;
     while (true) {
-        const std::string_view item = text.substr(0, text.find(','));
+        const std::string_view item = text.substr(0, text.find_first_of(",+"));
         if (item.empty()) {
             fail(Exit::kUsage,
                  "arm `{}` has an empty item; expected `stock` or ID[=with|=without], separated by "

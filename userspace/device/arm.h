@@ -1,7 +1,7 @@
 // The arms' grammar on the command line:
 //
 //   stock                     every variant in the running kernel's own position
-//   ITEM[,ITEM...]            the rest stock, and these:
+//   ITEM[,ITEM...]            the rest stock, and these (`+` for `,` where arms stand in a list):
 //       ID                      in the position that is not stock
 //       ID=with, ID=without     in that position
 #pragma once

@@ -44,7 +44,7 @@ std::string explain_errno(int error) {
     }
     if (error == ENOENT || error == ENXIO || error == ENODEV) {
         fail(Exit::kImpossible,
-             "no {}: the fairswitch module isn't loaded; load it with `fairswitch load MODULE.ko`",
+             "no {}: the fairswitch module is not loaded; load it with `fairswitch load MODULE.ko`",
              FSW_DEVICE_PATH);
     }
     fail(Exit::kImpossible, "can't open {}: {}", FSW_DEVICE_PATH, std::strerror(error));

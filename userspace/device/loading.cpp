@@ -30,7 +30,7 @@ void check_machine() {
     }
     if (::access("/sys/module/fairswitch", F_OK) == 0) {
         fail(Exit::kRunFailed,
-             "fairswitch is loaded already; see `fairswitch status`, or `fairswitch unload` first");
+             "fairswitch is already loaded; see `fairswitch status`, or `fairswitch unload` first");
     }
 }
 
