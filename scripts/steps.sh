@@ -53,8 +53,9 @@ live() {
     return "$code"
 }
 
+# Without debug information user space compiles in two thirds of the time.
 configure() {
-    cmake -S "$ROOT" -B "$1" -G Ninja "${@:2}"
+    cmake -S "$ROOT" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release "${@:2}"
 }
 
 # ThreadSanitizer of this compiler cannot place its shadow under a large address randomisation.
