@@ -35,7 +35,9 @@ void tune(int x) { tunable = x; }
 Extract take(const Compiled& compiled, const std::set<std::string>& kernel_functions,
              const std::string& kernel_data = "ffffffff82000000 d tunable\n") {
     const auto kallsyms = Kallsyms::parse("ffffffff81000000 T _text\n" + kernel_data, "test");
-    return extract({compiled.object, compiled.locals, {"patched"},
+    return extract({compiled.object,
+                    compiled.locals,
+                    {"patched"},
                     [&](const std::string& name) { return kernel_functions.count(name) != 0; },
                     kallsyms});
 }
@@ -118,9 +120,11 @@ TEST(ExtractTest, InlinedAwayFunctionIsRefused) {
 TEST(FunctionDiffTest, SeesTheCallTargetAndNothingElse) {
     ScratchFolder folder;
     const auto code = [](const char* callee, const char* extra) {
-        return fmt::format("extern int f(int); extern int g(int); extern void p(const char *);\n"
-                           "{}int caller(int x) {{ return {}(x) + 1; }}\n"
-                           "void printer(void) {{ p(\"text\"); }}\n", extra, callee);
+        return fmt::format(
+            "extern int f(int); extern int g(int); extern void p(const char *);\n"
+            "{}int caller(int x) {{ return {}(x) + 1; }}\n"
+            "void printer(void) {{ p(\"text\"); }}\n",
+            extra, callee);
     };
     const auto first = function_texts(compile_c(folder, "a", code("f", "")).object, "a");
     // Another function in front moves strings and numbering, and must not count.
@@ -154,9 +158,10 @@ TEST(FunctionDiffTest, NamesOfTheCompiler) {
 }
 
 TEST(PromoteTest, MakesLocalSymbolsGlobalOnce) {
-    std::string assembly = "\t.globl\tpublic\n\t.type\tpublic, @function\n"
-                           "\t.type\thidden, @function\nhidden:\n"
-                           "\t.local\tstate\n\t.comm\tstate,4,4\n\t.type\tstate, @object\n";
+    std::string assembly =
+        "\t.globl\tpublic\n\t.type\tpublic, @function\n"
+        "\t.type\thidden, @function\nhidden:\n"
+        "\t.local\tstate\n\t.comm\tstate,4,4\n\t.type\tstate, @object\n";
     const auto names = promote_local_symbols(assembly);
     EXPECT_EQ(names, (std::set<std::string>{"hidden", "state"}));
     EXPECT_EQ(assembly.find(".local"), std::string::npos) << assembly;

@@ -145,11 +145,12 @@ TEST(KallsymsTest, HiddenAddressesAreExplained) {
 }
 
 TEST(KallsymsTest, PositionsAndModules) {
-    const auto symbols = Kallsyms::parse("ffffffff81000300 t twice\r\n"
-                                         "ffffffff81000100 t twice\n"
-                                         "ffffffff81000200 t once\n"
-                                         "ffffffffc0000000 t once\t[some_module]\n",
-                                         "test");
+    const auto symbols = Kallsyms::parse(
+        "ffffffff81000300 t twice\r\n"
+        "ffffffff81000100 t twice\n"
+        "ffffffff81000200 t once\n"
+        "ffffffffc0000000 t once\t[some_module]\n",
+        "test");
     EXPECT_EQ(symbols.position("once", 0xffffffff81000200), 0U);
     EXPECT_EQ(symbols.position("twice", 0xffffffff81000100), 1U);
     EXPECT_EQ(symbols.position("twice", 0xffffffff81000300), 2U);

@@ -22,10 +22,12 @@ int second(int x) { return hidden_call(x + 1); }
 )";
 
 Kallsyms symbols(const std::string& extra = "") {
-    return Kallsyms::parse("ffffffff81000000 T _text\n"
-                           "ffffffff81000100 t hidden_call\n"
-                           "ffffffff82000000 d hidden_variable\n" + extra,
-                           "test symbols");
+    return Kallsyms::parse(
+        "ffffffff81000000 T _text\n"
+        "ffffffff81000100 t hidden_call\n"
+        "ffffffff82000000 d hidden_variable\n" +
+            extra,
+        "test symbols");
 }
 
 const Section& section_named(const Object& object, const std::string& name) {
@@ -141,8 +143,9 @@ TEST(KlpLinkTest, SymbolNamesAreParsedStrictly) {
 }
 
 TEST(KlpLinkTest, OnlyVmlinuxExportsCount) {
-    const auto names = parse_module_symvers("0x1\tprintk\tvmlinux\tEXPORT_SYMBOL\t\n"
-                                            "0x2\tkvm_init\tarch/x86/kvm/kvm\tEXPORT_SYMBOL_GPL\t\n");
+    const auto names = parse_module_symvers(
+        "0x1\tprintk\tvmlinux\tEXPORT_SYMBOL\t\n"
+        "0x2\tkvm_init\tarch/x86/kvm/kvm\tEXPORT_SYMBOL_GPL\t\n");
     EXPECT_EQ(names, std::set<std::string>{"printk"});
 }
 

@@ -60,9 +60,10 @@ inline Compiled compile_c(const ScratchFolder& folder, const std::string& name,
     const auto source = folder.put(name + ".c", code).string();
     const auto assembly = (folder / (name + ".s")).string();
     const auto object = (folder / (name + ".o")).string();
-    must_run("gcc -O2 -fno-pic -mcmodel=kernel -ffunction-sections -fdata-sections "
-             "-fno-asynchronous-unwind-tables -fcf-protection=none -fno-common -S -o " +
-             assembly + " " + source);
+    must_run(
+        "gcc -O2 -fno-pic -mcmodel=kernel -ffunction-sections -fdata-sections "
+        "-fno-asynchronous-unwind-tables -fcf-protection=none -fno-common -S -o " +
+        assembly + " " + source);
     Compiled compiled;
     std::string text = read_file(assembly);
     compiled.locals = promote_local_symbols(text);

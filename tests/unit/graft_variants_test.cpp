@@ -21,7 +21,8 @@ int two(struct rq *rq, int (*cb)(int))
 	return 0;
 }
 int table[] = { 1, 2 };
-)", "fsw_");
+)",
+                                  "fsw_");
     ASSERT_EQ(calls.size(), 4U);
     EXPECT_EQ(calls[0].function, "");
     EXPECT_EQ(calls[1].function, "helper");
@@ -40,7 +41,8 @@ int f(void)
 	not_fsw_with(rq);
 	return fsw_with(rq, E);
 }
-)c", "fsw_");
+)c",
+                                  "fsw_");
     ASSERT_EQ(calls.size(), 1U);
     EXPECT_EQ(calls[0].arguments, "rq, E");
     EXPECT_EQ(calls[0].function, "f");
@@ -67,7 +69,8 @@ class TransformerTest : public ::testing::Test {
         folder_.put("module/taps/00-include.cocci",
                     "// expect-include: gates.h\n@@\n@@\n #include \"last.h\"\n"
                     "+#include \"gates.h\"\n");
-        put_form("forward", "if (pick(q) == p)", "if (pick(q) == p && !fsw_with(q, FSW_V_PICK_TWICE))");
+        put_form("forward", "if (pick(q) == p)",
+                 "if (pick(q) == p && !fsw_with(q, FSW_V_PICK_TWICE))");
     }
 
     void put_form(const std::string& form, const std::string& from, const std::string& to) {
@@ -79,9 +82,10 @@ class TransformerTest : public ::testing::Test {
 
     Transformation transform(const std::string& condition,
                              const std::vector<std::string>& wanted = {}) {
-        const auto source = folder_.put("fair.c", "#include \"last.h\"\n"
-                                                  "int check(struct q *q, struct e *p)\n{\n\t" +
-                                                      condition + "\n\t\treturn 1;\n\treturn 0;\n}\n");
+        const auto source = folder_.put("fair.c",
+                                        "#include \"last.h\"\n"
+                                        "int check(struct q *q, struct e *p)\n{\n\t" +
+                                            condition + "\n\t\treturn 1;\n\treturn 0;\n}\n");
         return Transformer(folder_ / "module", folder_ / "work").run(source, wanted);
     }
 
@@ -100,7 +104,8 @@ TEST_F(TransformerTest, ForwardFormMeansStockIsWithout) {
 }
 
 TEST_F(TransformerTest, ReverseFormMeansStockIsWith) {
-    put_form("reverse", "if (pick_twice(q) == p)", "if (fsw_with(q, FSW_V_PICK_TWICE) && pick_twice(q) == p)");
+    put_form("reverse", "if (pick_twice(q) == p)",
+             "if (fsw_with(q, FSW_V_PICK_TWICE) && pick_twice(q) == p)");
     const auto result = transform("if (pick_twice(q) == p)");
     EXPECT_TRUE(result.variants[0].available()) << result.variants[0].refusal;
     EXPECT_TRUE(result.variants[0].stock_with);
@@ -181,12 +186,14 @@ _Static_assert(FSW_FOLD_WORD == EXPECTED, "folded word");
 
 TEST(LocateTest, ReadsConfigAndVersion) {
     ScratchFolder folder;
-    const auto config = parse_config("CONFIG_SMP=y\n# CONFIG_X is not set\n"
-                                     "CONFIG_CC_VERSION_TEXT=\"gcc-12 (Debian 12.2.0)\"\n");
+    const auto config = parse_config(
+        "CONFIG_SMP=y\n# CONFIG_X is not set\n"
+        "CONFIG_CC_VERSION_TEXT=\"gcc-12 (Debian 12.2.0)\"\n");
     EXPECT_EQ(config.at("CONFIG_SMP"), "y");
     EXPECT_EQ(config.at("CONFIG_CC_VERSION_TEXT"), "gcc-12 (Debian 12.2.0)");
     EXPECT_EQ(config.count("CONFIG_X"), 0U);
-    folder.put("Makefile", "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\nNAME = x\n");
+    folder.put("Makefile",
+               "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 117\nEXTRAVERSION =\nNAME = x\n");
     EXPECT_EQ(source_version(folder.path()), "6.12.117");
     folder.put("Makefile", "all:\n\ttrue\n");
     EXPECT_FALSE(failure_of([&] { source_version(folder.path()); }).empty());
@@ -199,8 +206,8 @@ class LocateRefusalTest : public ::testing::Test {
         options_.kdir = folder_.put("kdir/Module.symvers", "").parent_path();
         folder_.put("kdir/include/config/kernel.release", "6.12.9-test\n");
         put_config("y");
-        options_.source = folder_.put("source/kernel/sched/fair.c", "").parent_path()
-                              .parent_path().parent_path();
+        options_.source =
+            folder_.put("source/kernel/sched/fair.c", "").parent_path().parent_path().parent_path();
         put_version("9");
         options_.image = folder_.put("vmlinuz", "x");
         options_.kallsyms = folder_.put("kallsyms", "x");
@@ -217,7 +224,8 @@ class LocateRefusalTest : public ::testing::Test {
         folder_.put("kdir/.config", "CONFIG_LIVEPATCH=" + livepatch +
                                         "\nCONFIG_KALLSYMS_ALL=y\nCONFIG_MODULES=y\nCONFIG_SMP=y\n"
                                         "CONFIG_DYNAMIC_FTRACE_WITH_ARGS=y\n"
-                                        "CONFIG_CC_VERSION_TEXT=\"" + text + "\"\n");
+                                        "CONFIG_CC_VERSION_TEXT=\"" +
+                                        text + "\"\n");
     }
 
     void put_version(const std::string& sublevel) {

@@ -14,7 +14,8 @@ class BuildCommand : public Command {
     CLI::App* declare(CLI::App& app) override {
         auto* command = app.add_subcommand(
             "build", "Make fairswitch.ko for a kernel from that kernel's own fair.c");
-        command->add_option("--out", options_.out, "Folder for the module and all intermediate steps")
+        command
+            ->add_option("--out", options_.out, "Folder for the module and all intermediate steps")
             ->required();
         command->add_option("--kdir", options_.kdir,
                             "Kernel headers (default: /lib/modules/RUNNING/build)");
@@ -28,8 +29,9 @@ class BuildCommand : public Command {
         command->add_option("--module-source", options_.module,
                             "fairswitch's module folder (default: $FAIRSWITCH_MODULE, else where "
                             "fairswitch was built)");
-        command->add_option("--variants", options_.variants,
-                            "Only these variants, so that fewer functions are replaced")
+        command
+            ->add_option("--variants", options_.variants,
+                         "Only these variants, so that fewer functions are replaced")
             ->delimiter(',');
         command->add_flag("--force", options_.force,
                           "Build although the source doesn't compile to this kernel's code; "

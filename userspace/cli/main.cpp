@@ -12,23 +12,32 @@ namespace {
 
 // In the order of --help.
 constexpr std::array kCommands = {
-    make_build_command,  make_load_command, make_unload_command,
-    make_status_command, make_set_command,  make_record_command,
+    make_build_command,  make_load_command,   make_unload_command,
+    make_status_command, make_set_command,    make_record_command,
     make_ab_command,     make_report_command, make_explain_command,
 };
 
 int run(int argc, char** argv) {
-    CLI::App app{"Switch Linux scheduler patches at run time, record every wakeup-preemption "
-                 "decision, and compare arms in one boot.",
-                 "fairswitch"};
+    CLI::App app{
+        "Switch Linux scheduler patches at run time, record every wakeup-preemption "
+        "decision, and compare arms in one boot.",
+        "fairswitch"};
     app.require_subcommand(1);
-    app.footer("Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 this kernel or machine "
-               "can't do it.");
+    app.footer(
+        "Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 this kernel or machine "
+        "can't do it.");
     std::vector<std::pair<CLI::App*, std::unique_ptr<Command>>> commands;
     for (const auto make : kCommands) {
         auto command = make();
         auto* declared = command->declare(app);
         commands.emplace_back(declared, std::move(command));
+    }
+    // CLI11 would only say that a subcommand is required.
+    if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
+        std::vector<std::string> names;
+        for (const auto* one : app.get_subcommands(nullptr)) names.push_back(one->get_name());
+        fail(Exit::kUsage, "there is no subcommand '{}'; there are: {}", argv[1],
+             fmt::join(names, ", "));
     }
     try {
         app.parse(argc, argv);

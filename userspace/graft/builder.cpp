@@ -42,23 +42,35 @@ void Builder::report(const std::string& step, const std::string& text) const {
 }
 
 void Builder::locate_inputs() {
+    if (!fs::is_directory(options_.source)) {
+        report("locate",
+               fmt::format("kernel/sched of {}, unpacked once", options_.source.string()));
+    }
     facts_.kernel = locate(options_);
-    report("locate", fmt::format("headers of {}, source of {} in {}", facts_.kernel.release,
-                                 source_version(facts_.kernel.source),
-                                 facts_.kernel.source.string()));
+    report("locate",
+           fmt::format("headers of {}, source of {} in {}", facts_.kernel.release,
+                       source_version(facts_.kernel.source), facts_.kernel.source.string()));
+    image_ = KernelImage::read(options_.image, out("image"));
+    check_image();
     kallsyms_ = Kallsyms::read(options_.kallsyms);
     exported_ = parse_module_symvers(read_file(options_.kdir / "Module.symvers"));
+    report("locate",
+           fmt::format("image of {}, build-id {}",
+                       facts_.kernel.package_version.empty() ? facts_.kernel.release
+                                                             : facts_.kernel.package_version,
+                       facts_.kernel.build_id));
 }
 
-void Builder::check_image(const KernelImage& image) {
+void Builder::check_image() {
     auto& kernel = facts_.kernel;
-    kernel.banner = image.banner();
+    kernel.banner = image_->banner();
     kernel.package_version = package_version(kernel.banner);
-    kernel.build_id = image.build_id();
+    kernel.build_id = image_->build_id();
     if (banner_release(kernel.banner) != kernel.release) {
-        fail(Exit::kImpossible, "{}: is kernel {}, but the headers are those of {}; give the image "
-             "of the same kernel", options_.image.string(), banner_release(kernel.banner),
-             kernel.release);
+        fail(Exit::kImpossible,
+             "{}: is kernel {}, but the headers are those of {}; give the image "
+             "of the same kernel",
+             options_.image.string(), banner_release(kernel.banner), kernel.release);
     }
     if (!options_.running_kernel) return;
     const auto running = find_build_id(read_file("/sys/kernel/notes"));
@@ -78,11 +90,10 @@ void Builder::transform() {
     write_file(out("generated/fairswitch_variants.h"),
                variants_header(facts_.transformation.variants));
     for (const auto& variant : facts_.transformation.variants) {
-        report("transform",
-               variant.available()
-                   ? fmt::format("{}: stock is {}", variant.id,
-                                 variant.stock_with ? "with" : "without")
-                   : fmt::format("{}: refused, {}", variant.id, variant.refusal));
+        report("transform", variant.available()
+                                ? fmt::format("{}: stock is {}", variant.id,
+                                              variant.stock_with ? "with" : "without")
+                                : fmt::format("{}: refused, {}", variant.id, variant.refusal));
     }
 }
 
@@ -94,7 +105,9 @@ std::vector<Compiler::Job> Builder::fold_jobs() const {
     std::vector<Compiler::Job> jobs = {{gated, out("objects/folded.o"), includes, {"-DFSW_FOLD"}}};
     for (const auto& variant : facts_.transformation.variants) {
         if (!variant.available()) continue;
-        jobs.push_back({gated, out("objects/turned-" + variant.id + ".o"), includes,
+        jobs.push_back({gated,
+                        out("objects/turned-" + variant.id + ".o"),
+                        includes,
                         {"-DFSW_FOLD", fmt::format("-DFSW_FOLD_{}={}", variant.macro,
                                                    variant.stock_with ? 0 : 1)}});
     }
@@ -107,7 +120,8 @@ void Builder::compile() {
     fs::create_directories(out("objects"));
     auto jobs = fold_jobs();
     jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c", out("objects/stock.o"), {}, {}});
-    report("compile", fmt::format("fair.c {} times: stock, gated, and with gates held", jobs.size()));
+    report("compile",
+           fmt::format("fair.c {} times: stock, gated, and with gates held", jobs.size()));
     compiler.compile(jobs);
     facts_.stock = Object::read(out("objects/stock.o"));
     facts_.gated = Object::read(out("objects/gated.o"));
@@ -131,26 +145,25 @@ void Builder::measure_patch_set() {
 }
 
 void Builder::prove_source() {
-    const auto image = KernelImage::read(options_.image, out("image"));
-    check_image(image);
     auto& identity = facts_.identity;
-    identity = prove_identity(facts_.stock, "stock fair.c", image, kallsyms_);
-    report("prove", fmt::format("source is this kernel's: {} of {} functions identical to {}",
-                                identity.identical.size(), identity.compared,
-                                facts_.kernel.package_version.empty()
-                                    ? facts_.kernel.release
-                                    : facts_.kernel.package_version));
+    identity = prove_identity(facts_.stock, "stock fair.c", *image_, kallsyms_);
+    report("prove",
+           fmt::format("source is this kernel's: {} of {} functions identical to {}",
+                       identity.identical.size(), identity.compared,
+                       facts_.kernel.package_version.empty() ? facts_.kernel.release
+                                                             : facts_.kernel.package_version));
     for (const auto& [name, reason] : identity.different) {
         report("prove", fmt::format("  {} differs: {}", name, reason));
     }
     for (const auto& name : facts_.patch_set) {
         if (identity.identical.count(name) != 0) continue;
         const auto found = identity.different.find(name);
-        const auto reason = found == identity.different.end() ? "the kernel has no such symbol"
-                                                              : found->second;
+        const auto reason =
+            found == identity.different.end() ? "the kernel has no such symbol" : found->second;
         if (identity.identical.empty() || !options_.force || !kallsyms_.has(name)) {
             fail(Exit::kImpossible,
-                 "{}: compiled from this source it isn't the kernel's own code ({}), and it is to be "
+                 "{}: compiled from this source it isn't the kernel's own code ({}), and it is to "
+                 "be "
                  "replaced; install the source and compiler of exactly {}, or --force",
                  name, reason, facts_.kernel.banner);
         }
@@ -195,24 +208,24 @@ bool Builder::kernel_has(const std::string& function) const {
 }
 
 void Builder::extract_graft() {
-    const ExtractInput input{facts_.gated, Compiler::local_names(out("objects/gated.o")),
-                             facts_.patch_set,
-                             [this](const std::string& name) { return kernel_has(name); },
-                             kallsyms_};
+    const ExtractInput input{
+        facts_.gated, Compiler::local_names(out("objects/gated.o")), facts_.patch_set,
+        [this](const std::string& name) { return kernel_has(name); }, kallsyms_};
     facts_.extract = extract(input);
     facts_.extract.object.write(out("objects/fair_graft.o"));
     const auto& copied = facts_.extract.copied_functions;
-    report("extract", fmt::format("{} functions; copied along: {}; data: {}",
-                                  facts_.patch_set.size(),
-                                  copied.empty() ? "none" : fmt::to_string(fmt::join(copied, " ")),
-                                  fmt::join(facts_.extract.copied_data, ", ")));
+    report("extract",
+           fmt::format("{} functions; copied along: {}; data: {}", facts_.patch_set.size(),
+                       copied.empty() ? "none" : fmt::to_string(fmt::join(copied, " ")),
+                       fmt::join(facts_.extract.copied_data, ", ")));
     write_patch_set_header();
 }
 
 void Builder::write_patch_set_header() {
-    std::string header = "/* Generated by fairswitch build: the functions that are replaced. */\n"
-                         "/* X(function, position among kernel symbols of that name) */\n"
-                         "#define FSW_PATCH_SET(X)";
+    std::string header =
+        "/* Generated by fairswitch build: the functions that are replaced. */\n"
+        "/* X(function, position among kernel symbols of that name) */\n"
+        "#define FSW_PATCH_SET(X)";
     for (const auto& name : facts_.patch_set) {
         const auto found = facts_.identity.identical.find(name);
         const auto unique = kallsyms_.unique(name);
@@ -220,14 +233,18 @@ void Builder::write_patch_set_header() {
                                   ? kallsyms_.position(name, found->second)
                                   : (unique ? std::optional(0U) : std::nullopt);
         if (!position) {
-            fail(Exit::kImpossible, "{}: several kernel symbols have this name, and none is "
-                 "identical to the source's", name);
+            fail(Exit::kImpossible,
+                 "{}: several kernel symbols have this name, and none is "
+                 "identical to the source's",
+                 name);
         }
         facts_.positions[name] = *position;
         header += fmt::format(" \\\n\tX({}, {})", name, *position);
     }
-    header += fmt::format("\n\n/* 1: built with --force, the source isn't proven to be the kernel's. "
-                          "*/\n#define FSW_GRAFT_FORCED {}\n", facts_.forced ? 1 : 0);
+    header += fmt::format(
+        "\n\n/* 1: built with --force, the source isn't proven to be the kernel's. "
+        "*/\n#define FSW_GRAFT_FORCED {}\n",
+        facts_.forced ? 1 : 0);
     write_file(out("generated/fairswitch_patchset.h"), header);
 }
 
@@ -276,10 +293,11 @@ void Builder::verify_module() {
     std::set<std::string> functions = facts_.patch_set;
     for (const auto& name : facts_.extract.copied_functions) functions.insert(owner_of(name));
     const auto module = Object::read(out("fairswitch.ko.new"));
-    const size_t compared = verify({module, facts_.gated, functions, exported_, kallsyms_,
-                                    facts_.kernel.release});
+    const size_t compared =
+        verify({module, facts_.gated, functions, exported_, kallsyms_, facts_.kernel.release});
     report("verify", fmt::format("livepatch, no dependencies, every symbol resolves once, {} code "
-                                 "parts as compiled", compared));
+                                 "parts as compiled",
+                                 compared));
 }
 
 void Builder::finish() {

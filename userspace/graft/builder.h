@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,7 @@ class Builder {
 
   private:
     void locate_inputs();
-    void check_image(const KernelImage& image);
+    void check_image();
     void transform();
     void compile();
     std::vector<Compiler::Job> fold_jobs() const;
@@ -45,6 +47,7 @@ class Builder {
 
     BuildOptions options_;
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::optional<KernelImage> image_;
     Kallsyms kallsyms_;
     std::set<std::string> exported_;
     BuildFacts facts_;

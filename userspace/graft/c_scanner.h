@@ -12,7 +12,7 @@
 namespace fairswitch {
 
 struct CCall {
-    std::string function;   // the function whose body holds the call; empty at file level
+    std::string function;  // the function whose body holds the call; empty at file level
     std::string callee;
     std::string arguments;  // as written, comments and strings blanked
 };

@@ -15,12 +15,18 @@ struct TableKind {
 
 // Sizes as in the kernel's struct jump_entry, bug_entry, exception_table_entry, alt_instr.
 constexpr std::array kTables = {
-    TableKind{"__jump_table", 16},     TableKind{"__bug_table", 12},
-    TableKind{"__ex_table", 12},       TableKind{"__mcount_loc", 8},
-    TableKind{".altinstructions", 14}, TableKind{".smp_locks", 4},
-    TableKind{".discard.reachable", 0}, TableKind{".discard.unreachable", 0},
-    TableKind{".discard.retpoline_safe", 0}, TableKind{".discard.instr_begin", 0},
-    TableKind{".discard.instr_end", 0}, TableKind{".discard.annotate_insn", 8},
+    TableKind{"__jump_table", 16},
+    TableKind{"__bug_table", 12},
+    TableKind{"__ex_table", 12},
+    TableKind{"__mcount_loc", 8},
+    TableKind{".altinstructions", 14},
+    TableKind{".smp_locks", 4},
+    TableKind{".discard.reachable", 0},
+    TableKind{".discard.unreachable", 0},
+    TableKind{".discard.retpoline_safe", 0},
+    TableKind{".discard.instr_begin", 0},
+    TableKind{".discard.instr_end", 0},
+    TableKind{".discard.annotate_insn", 8},
 };
 
 const TableKind* kind_of(const std::string& name) {

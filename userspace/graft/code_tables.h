@@ -13,8 +13,8 @@
 namespace fairswitch {
 
 struct CodeTableEntry {
-    size_t table;         // section that holds the entry
-    uint64_t offset;      // in the table
+    size_t table;     // section that holds the entry
+    uint64_t offset;  // in the table
     uint64_t size;
     size_t code_section;  // section that the first field points into
     uint64_t code_offset;

@@ -54,8 +54,8 @@ void Compiler::learn_command() {
     write_file(probe / "fsw_probe.c", "int fsw_probe;\n");
     write_file(probe / "Kbuild", "obj-m := fsw_probe.o\nOBJECT_FILES_NON_STANDARD := y\n");
     fs::remove(probe / "fsw_probe.o");
-    const auto result = run_process({"make", "-C", kdir_, "M=" + probe.string(),
-                                     "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"});
+    const auto result = run_process(
+        {"make", "-C", kdir_, "M=" + probe.string(), "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"});
     if (result.status != 0) {
         fail(Exit::kImpossible,
              "{}: kbuild can't compile an empty file there; expected the prepared headers of the "
@@ -67,8 +67,10 @@ void Compiler::learn_command() {
     const auto start = command_.find(":= ");
     const auto end = command_.find(" -c -o ");
     if (start == std::string::npos || end == std::string::npos) {
-        fail(Exit::kImpossible, "{}: kbuild's command file has another form than 'cmd := CC ... "
-             "-c -o OBJECT SOURCE': {}", kdir_.string(), command_);
+        fail(Exit::kImpossible,
+             "{}: kbuild's command file has another form than 'cmd := CC ... "
+             "-c -o OBJECT SOURCE': {}",
+             kdir_.string(), command_);
     }
     command_ = command_.substr(start + 3, end - start - 3);
     command_ = std::regex_replace(command_, std::regex(R"( -Wp,-MMD,\S+)"), "");

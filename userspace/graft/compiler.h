@@ -14,8 +14,7 @@ namespace fairswitch {
 class Compiler {
   public:
     // `kdir`: prepared headers. `source`: tree with kernel/sched. `work`: scratch folder.
-    Compiler(std::filesystem::path kdir, std::filesystem::path source,
-             std::filesystem::path work);
+    Compiler(std::filesystem::path kdir, std::filesystem::path source, std::filesystem::path work);
 
     struct Job {
         std::filesystem::path input;   // a fair.c

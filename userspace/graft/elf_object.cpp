@@ -13,10 +13,11 @@ namespace {
 template <typename T>
 T take(std::string_view file, uint64_t offset, const std::string& origin) {
     if (offset > file.size() || file.size() - offset < sizeof(T)) {
-        fail(Exit::kRunFailed,
-             "{}: ends at byte {}, but its tables point to byte {}; the file is truncated or not an "
-             "ELF object",
-             origin, file.size(), offset);
+        fail(
+            Exit::kRunFailed,
+            "{}: ends at byte {}, but its tables point to byte {}; the file is truncated or not an "
+            "ELF object",
+            origin, file.size(), offset);
     }
     T value;
     std::memcpy(&value, file.data() + offset, sizeof(T));
@@ -225,8 +226,8 @@ class Writer {
             raw.st_name = strings_.add(symbol.name);
             raw.st_info = ELF64_ST_INFO(symbol.bind, symbol.type);
             raw.st_other = symbol.visibility;
-            raw.st_shndx = symbol.section ? static_cast<uint16_t>(*symbol.section + 1)
-                                          : symbol.special;
+            raw.st_shndx =
+                symbol.section ? static_cast<uint16_t>(*symbol.section + 1) : symbol.special;
             raw.st_value = symbol.value;
             raw.st_size = symbol.size;
             table.append(reinterpret_cast<const char*>(&raw), sizeof(raw));

@@ -14,25 +14,6 @@ bool starts_with(const std::string& text, std::string_view prefix) {
     return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// State of a WARN_ONCE or a rate limit: a copy costs at most one more message.
-bool is_once_flag(const std::string& name) {
-    const auto plain = without_number(name);
-    return plain != name && (plain == "__already_done" || plain == "__warned" || plain == "_rs" ||
-                             plain == "__func__");
-}
-
-// Whether a relocation in code is the target of a call or jump: the only kind of reference to
-// module text that leaves no module address in kernel memory.
-bool is_branch(const Section& section, const Relocation& relocation) {
-    if (relocation.type != R_X86_64_PLT32 && relocation.type != R_X86_64_PC32) return false;
-    if (relocation.offset == 0) return false;
-    const auto opcode = static_cast<unsigned char>(section.bytes[relocation.offset - 1]);
-    const auto before = relocation.offset < 2
-                            ? 0
-                            : static_cast<unsigned char>(section.bytes[relocation.offset - 2]);
-    return opcode == 0xe8 || opcode == 0xe9 || (before == 0x0f && (opcode & 0xf0) == 0x80);
-}
-
 class Extractor {
   public:
     explicit Extractor(const ExtractInput& input)
@@ -140,11 +121,12 @@ class Extractor {
         const bool fragment = !symbol.is_function() || owner_of(symbol.name) != symbol.name;
         if (!taken && !fragment && input_.kernel_has(symbol.name)) return undefined(symbol.name);
         if (!branch && !fragment && !is_table_place_) {
-            fail(Exit::kImpossible,
-                 "{} takes the address of {}, which the module has to carry itself: the kernel "
-                 "would keep a pointer into the module after unload. The graft binds only functions "
-                 "that the kernel has under their own name",
-                 place, symbol.name);
+            fail(
+                Exit::kImpossible,
+                "{} takes the address of {}, which the module has to carry itself: the kernel "
+                "would keep a pointer into the module after unload. The graft binds only functions "
+                "that the kernel has under their own name",
+                place, symbol.name);
         }
         take_section(*symbol.section);
         return map_symbol(index);
@@ -171,9 +153,10 @@ class Extractor {
     }
 
     void note_module_data(const std::string& name, const std::string& place) {
-        result_.module_data.push_back(fmt::format("{} in {}: the module's own gate or tap state, "
-                                                  "read and never stored into kernel memory",
-                                                  name, place));
+        result_.module_data.push_back(
+            fmt::format("{} in {}: the module's own gate or tap state, "
+                        "read and never stored into kernel memory",
+                        name, place));
     }
 
     void drain() {
@@ -215,8 +198,7 @@ class Extractor {
         for (auto relocation : entry.relocations) {
             const auto& symbol = gated_.symbols[relocation.symbol];
             const bool replacement =
-                symbol.section &&
-                gated_.sections[*symbol.section].name == ".altinstr_replacement";
+                symbol.section && gated_.sections[*symbol.section].name == ".altinstr_replacement";
             if (replacement) {
                 relocation = take_replacement(entry, relocation);
             } else {
@@ -272,8 +254,8 @@ class Extractor {
         for (const auto& key : keys) undefined(key);
     }
 
-    // The livepatch table points to these functions, but ftrace enters them by a return, which needs
-    // no ENDBR; objtool is told so (it reads only the relocations of this section).
+    // The livepatch table points to these functions, but ftrace enters them by a return, which
+    // needs no ENDBR; objtool is told so (it reads only the relocations of this section).
     void add_no_endbr_notes() {
         Section notes;
         notes.name = ".discard.noendbr";
@@ -310,5 +292,21 @@ class Extractor {
 }  // namespace
 
 Extract extract(const ExtractInput& input) { return Extractor(input).run(); }
+
+bool is_once_flag(const std::string& name) {
+    const auto plain = without_number(name);
+    return plain != name && (plain == "__already_done" || plain == "__warned" || plain == "_rs" ||
+                             plain == "__func__");
+}
+
+bool is_branch(const Section& section, const Relocation& relocation) {
+    if (relocation.type != R_X86_64_PLT32 && relocation.type != R_X86_64_PC32) return false;
+    if (relocation.offset == 0) return false;
+    const auto opcode = static_cast<unsigned char>(section.bytes[relocation.offset - 1]);
+    const auto before = relocation.offset < 2
+                            ? 0
+                            : static_cast<unsigned char>(section.bytes[relocation.offset - 2]);
+    return opcode == 0xe8 || opcode == 0xe9 || (before == 0x0f && (opcode & 0xf0) == 0x80);
+}
 
 }  // namespace fairswitch

@@ -2,7 +2,8 @@
 //
 // Code is copied section by section, so what runs is what the compiler made of the gated source.
 // Everything else that the code refers to stays in the kernel: a function or variable of fair.c
-// that isn't taken becomes an undefined symbol, bound to the kernel's own by a livepatch relocation.
+// that isn't taken becomes an undefined symbol, bound to the kernel's own by a livepatch
+// relocation.
 #pragma once
 
 #include <functional>
@@ -32,5 +33,11 @@ struct Extract {
 };
 
 Extract extract(const ExtractInput& input);
+
+// Whether a relocation in code is the target of a call or jump: the only kind of reference to
+// module text that leaves no module address in kernel memory.
+bool is_branch(const Section& section, const Relocation& relocation);
+// State of a WARN_ONCE or a rate limit: a copy costs at most one more message.
+bool is_once_flag(const std::string& name);
 
 }  // namespace fairswitch

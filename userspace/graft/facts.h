@@ -24,7 +24,7 @@ struct BuildFacts {
     FunctionTexts stock_texts;
     FunctionTexts gated_texts;
     Identity identity;
-    std::set<std::string> folded_different;  // gated, folded to stock, against stock
+    std::set<std::string> folded_different;              // gated, folded to stock, against stock
     std::map<std::string, std::set<std::string>> flips;  // variant -> functions that it changes
     std::set<std::string> patch_set;
     std::set<std::string> moved;

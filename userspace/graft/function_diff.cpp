@@ -36,8 +36,8 @@ class Describer {
         std::string text = hex(masked(section, symbol.value, symbol.size));
         for (const auto& relocation : section.relocations) {
             if (!inside(symbol, relocation.offset)) continue;
-            text += fmt::format("\n{:#x} {}", relocation.offset - symbol.value,
-                                reference(relocation));
+            text +=
+                fmt::format("\n{:#x} {}", relocation.offset - symbol.value, reference(relocation));
         }
         for (const auto* entry : entries_of(symbol)) {
             text += "\n" + table_entry(*entry, symbol.value);
@@ -108,8 +108,8 @@ class Describer {
         const auto& table = object_.sections[entry.table];
         std::string bytes = table.bytes.substr(entry.offset, entry.size);
         if (table.name == "__bug_table") bytes[8] = bytes[9] = '\0';  // line
-        std::string text = fmt::format("{} {:#x} {}", table.name,
-                                       entry.code_offset - function_start, hex(bytes));
+        std::string text =
+            fmt::format("{} {:#x} {}", table.name, entry.code_offset - function_start, hex(bytes));
         for (size_t i = 1; i < entry.relocations.size(); ++i) {
             text += " " + reference(entry.relocations[i]);
         }
@@ -120,7 +120,8 @@ class Describer {
     std::string reference(const Relocation& relocation) const {
         const auto& symbol = object_.symbols[relocation.symbol];
         const auto kind = is_pc_relative(relocation.type) ? "pc" : "abs";
-        if (!symbol.section) return fmt::format("{} {}{:+}", kind, plain(symbol), relocation.addend);
+        if (!symbol.section)
+            return fmt::format("{} {}{:+}", kind, plain(symbol), relocation.addend);
         const auto& section = object_.sections[*symbol.section];
         const auto offset = static_cast<int64_t>(symbol.value) + relocation.addend;
         if (section.is_code()) return code_reference(kind, section, symbol, relocation.addend);

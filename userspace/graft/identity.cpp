@@ -195,8 +195,8 @@ class Prover {
                 if (base + other.value == address + symbol.value) return {};
             }
         }
-        return fmt::format("refers to {}, the kernel to {}",
-                           object_.sections[*symbol.section].name, kallsyms_.describe(base));
+        return fmt::format("refers to {}, the kernel to {}", object_.sections[*symbol.section].name,
+                           kallsyms_.describe(base));
     }
 
     // Unnamed read-only data is compared by content.

@@ -28,9 +28,14 @@ struct Packer {
 };
 
 constexpr std::array kPackers = {
-    Packer{"\x28\xb5\x2f\xfd", "zstd", "zstd"},    Packer{"\xfd" "7zXZ", "xz", "xz-utils"},
-    Packer{"\x1f\x8b\x08", "gzip", "gzip"},        Packer{"BZh", "bzip2", "bzip2"},
-    Packer{"\x02\x21\x4c\x18", "lz4", "lz4"},      Packer{"\x5d", "lzma", "xz-utils"},
+    Packer{"\x28\xb5\x2f\xfd", "zstd", "zstd"},
+    Packer{"\xfd"
+           "7zXZ",
+           "xz", "xz-utils"},
+    Packer{"\x1f\x8b\x08", "gzip", "gzip"},
+    Packer{"BZh", "bzip2", "bzip2"},
+    Packer{"\x02\x21\x4c\x18", "lz4", "lz4"},
+    Packer{"\x5d", "lzma", "xz-utils"},
 };
 
 template <typename T>
@@ -69,8 +74,8 @@ std::string unpack(std::string_view payload, const fs::path& work, const std::st
     const auto packed = work / "vmlinux.packed";
     const auto plain = work / "vmlinux";
     write_file(packed, payload);
-    const auto result = run_process({packer->program, "-d", "-c"},
-                                    {.stdin_file = packed, .stdout_file = plain});
+    const auto result =
+        run_process({packer->program, "-d", "-c"}, {.stdin_file = packed, .stdout_file = plain});
     fs::remove(packed);
     if (result.status != 0) {
         fail(Exit::kImpossible, "{}: {} can't unpack it (package {}): {}", origin, packer->program,

@@ -30,11 +30,9 @@ Kallsyms Kallsyms::read(const std::filesystem::path& path) {
 
 Kallsyms Kallsyms::parse(std::string_view text, const std::string& origin) {
     Kallsyms symbols;
-    bool any_address = false;
     while (!text.empty()) {
         const auto end = std::min(text.find('\n'), text.size());
         if (auto entry = parse_line(text.substr(0, end))) {
-            any_address |= entry->address != 0;
             symbols.by_name_[entry->name].push_back(entry->address);
             symbols.by_address_.emplace(entry->address, std::move(entry->name));
         }
@@ -46,10 +44,10 @@ Kallsyms Kallsyms::parse(std::string_view text, const std::string& origin) {
              "/proc/kallsyms",
              origin);
     }
-    if (!any_address) {
+    if (symbols.addresses("_text") == std::vector<uint64_t>{0}) {
         fail(Exit::kImpossible,
-             "{}: all addresses are zero, so the kernel hides them from this user; run as root, or "
-             "set kernel.kptr_restrict to 1 or 0",
+             "{}: addresses are zero, so the kernel hides them from this user; run as root, or set "
+             "kernel.kptr_restrict to 1 or 0",
              origin);
     }
     for (auto& [name, addresses] : symbols.by_name_) std::sort(addresses.begin(), addresses.end());

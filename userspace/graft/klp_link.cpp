@@ -15,15 +15,18 @@ unsigned position_of(const std::string& name, const KlpLinkInput& input) {
     if (addresses.size() == 1) return 0;
     const auto known = input.known_addresses.find(name);
     if (known == input.known_addresses.end()) {
-        fail(Exit::kImpossible,
-             "{}: {} kernel symbols have this name and nothing tells which one is meant; expected a "
-             "unique name, or a function that the identity proof located",
-             name, addresses.size());
+        fail(
+            Exit::kImpossible,
+            "{}: {} kernel symbols have this name and nothing tells which one is meant; expected a "
+            "unique name, or a function that the identity proof located",
+            name, addresses.size());
     }
     const auto position = input.kallsyms.position(name, known->second);
     if (!position) {
-        fail(Exit::kImpossible, "{}: the identity proof found it at {:#x}, where /proc/kallsyms has "
-             "no such symbol", name, known->second);
+        fail(Exit::kImpossible,
+             "{}: the identity proof found it at {:#x}, where /proc/kallsyms has "
+             "no such symbol",
+             name, known->second);
     }
     return *position;
 }
@@ -59,10 +62,11 @@ std::vector<BoundSymbol> klp_link(Object& module, const KlpLinkInput& input) {
         }
     }
     if (!unknown.empty()) {
-        fail(Exit::kImpossible,
-             "the module refers to symbols that neither the module defines nor this kernel has: {}; "
-             "check that the kernel's symbols and the source belong to the same kernel",
-             unknown);
+        fail(
+            Exit::kImpossible,
+            "the module refers to symbols that neither the module defines nor this kernel has: {}; "
+            "check that the kernel's symbols and the source belong to the same kernel",
+            unknown);
     }
     for (auto& section : module.sections) move_relocations(section, references);
     std::vector<BoundSymbol> bound;

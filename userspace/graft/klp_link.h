@@ -25,7 +25,7 @@ struct BoundSymbol {
 
 struct KlpLinkInput {
     const Kallsyms& kallsyms;
-    std::set<std::string> exported;              // Module.symvers
+    std::set<std::string> exported;  // Module.symvers
     // Address of an ambiguous name, where the identity proof saw it.
     std::map<std::string, uint64_t> known_addresses;
 };

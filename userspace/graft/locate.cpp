@@ -73,9 +73,8 @@ void check_config(const std::map<std::string, std::string>& config, const std::s
 // The identity proof can only succeed with the very compiler that built the kernel.
 void check_compiler(const std::string& wanted) {
     const auto program = first_word(wanted);
-    const auto plain = program.substr(program.rfind("gnu-") == std::string::npos
-                                          ? 0
-                                          : program.rfind("gnu-") + 4);
+    const auto plain =
+        program.substr(program.rfind("gnu-") == std::string::npos ? 0 : program.rfind("gnu-") + 4);
     std::string found = "none";
     for (const auto& name : {program, plain}) {
         const auto result = run_shell(name + " --version 2>/dev/null | head -n 1");
@@ -96,15 +95,14 @@ void check_compiler(const std::string& wanted) {
 fs::path unpack_source(const BuildOptions& options, const fs::path& tarball) {
     const auto tree = options.out / "source";
     const auto mark = tree / ".unpacked-from";
-    const auto stamp = fmt::format(
-        "{} {}\n", fs::absolute(tarball).string(),
-        fs::last_write_time(tarball).time_since_epoch().count());
+    const auto stamp = fmt::format("{} {}\n", fs::absolute(tarball).string(),
+                                   fs::last_write_time(tarball).time_since_epoch().count());
     if (fs::exists(mark) && read_file(mark) == stamp) return tree;
     fs::remove_all(tree);
     fs::create_directories(tree);
-    const auto result = run_process({"tar", "-xf", tarball, "-C", tree, "--strip-components=1",
-                                     "--wildcards", "*/kernel/sched", "*/kernel/*.h",
-                                     "--no-wildcards-match-slash", "*/Makefile"});
+    const auto result =
+        run_process({"tar", "-xf", tarball, "-C", tree, "--strip-components=1", "--wildcards",
+                     "*/kernel/sched", "*/kernel/*.h", "--no-wildcards-match-slash", "*/Makefile"});
     if (result.status != 0) {
         fail(Exit::kImpossible, "{}: tar can't unpack kernel/sched from it:\n{}", tarball.string(),
              last_lines(result.output, 5));
@@ -175,8 +173,8 @@ Kernel locate(const BuildOptions& options) {
                 " of the running kernel's version, or see --source");
     kernel.compiler = kernel.config["CONFIG_CC_VERSION_TEXT"];
     check_compiler(kernel.compiler);
-    kernel.source = fs::is_directory(options.source) ? options.source
-                                                     : unpack_source(options, options.source);
+    kernel.source =
+        fs::is_directory(options.source) ? options.source : unpack_source(options, options.source);
     require(kernel.source / "kernel/sched/fair.c", "fair.c", "expected a kernel source tree");
     check_source(kernel.source, kernel.release);
     return kernel;

@@ -24,12 +24,12 @@ struct BuildOptions {
 };
 
 struct Kernel {
-    std::string release;          // 6.12.117+deb12-cloud-amd64
-    std::string package_version;  // 6.12.117-1~deb12u1; empty if the banner has none
-    std::string banner;           // "Linux version ..."
-    std::string build_id;         // hex
-    std::string compiler;         // CONFIG_CC_VERSION_TEXT
-    std::filesystem::path source; // unpacked tree
+    std::string release;           // 6.12.117+deb12-cloud-amd64
+    std::string package_version;   // 6.12.117-1~deb12u1; empty if the banner has none
+    std::string banner;            // "Linux version ..."
+    std::string build_id;          // hex
+    std::string compiler;          // CONFIG_CC_VERSION_TEXT
+    std::filesystem::path source;  // unpacked tree
     std::map<std::string, std::string> config;
 };
 

@@ -53,7 +53,8 @@ void add_proofs(const BuildFacts& facts, Graft& graft) {
     }
     for (const auto& name : facts.identity.overridden) identity.add_overridden(name);
     graft.mutable_stock_proof()->set_compared(facts.stock_texts.size());
-    for (const auto& name : facts.folded_different) graft.mutable_stock_proof()->add_different(name);
+    for (const auto& name : facts.folded_different)
+        graft.mutable_stock_proof()->add_different(name);
 }
 
 }  // namespace

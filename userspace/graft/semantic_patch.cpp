@@ -28,8 +28,7 @@ bool is_gate(const CCall& call, const std::string& gate_name) {
     if (call.callee != "fsw_with" && call.callee != "fsw_hygiene") return false;
     const auto at = call.arguments.find("FSW_V_");
     if (at == std::string::npos) return call.callee == "fsw_hygiene";
-    const auto end =
-        call.arguments.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at);
+    const auto end = call.arguments.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", at);
     return call.arguments.substr(at, end - at) == gate_name;
 }
 
@@ -122,9 +121,8 @@ PatchOutcome judge(const SemanticPatch& patch, const std::string& before, const 
 PatchOutcome apply(const SemanticPatch& patch, const fs::path& input, const fs::path& output,
                    const std::string& gate_name) {
     fs::remove(output);
-    const auto result =
-        run_process({"spatch", "--very-quiet", "--no-includes", "--no-show-diff", "--sp-file",
-                     patch.path, input, "-o", output});
+    const auto result = run_process({"spatch", "--very-quiet", "--no-includes", "--no-show-diff",
+                                     "--sp-file", patch.path, input, "-o", output});
     if (result.status != 0) {
         fail(Exit::kRunFailed, "{}: spatch stopped on {}; it said:\n{}", patch.path.string(),
              input.string(), last_lines(result.output, 15));

@@ -32,16 +32,16 @@ struct SemanticPatch {
 
 // What a patch did to a source file.
 struct PatchOutcome {
-    bool matched = false;  // every expectation met exactly, and nothing elsewhere
-    bool touched = false;  // it changed something, though perhaps not what was expected
-    std::string found;     // for people: "dequeue_entity 1 of 2"
+    bool matched = false;          // every expectation met exactly, and nothing elsewhere
+    bool touched = false;          // it changed something, though perhaps not what was expected
+    std::string found;             // for people: "dequeue_entity 1 of 2"
     std::filesystem::path result;  // the transformed source
 };
 
 // Compares the source before and after. Gates of the variant whose macro is `gate_name`
 // (FSW_V_...) may stand in the expected functions only; fsw_hygiene() counts as a gate.
-PatchOutcome judge(const SemanticPatch& patch, const std::string& before,
-                   const std::string& after, const std::string& gate_name);
+PatchOutcome judge(const SemanticPatch& patch, const std::string& before, const std::string& after,
+                   const std::string& gate_name);
 
 // Runs spatch on `input`, writing `output`.
 PatchOutcome apply(const SemanticPatch& patch, const std::filesystem::path& input,

@@ -10,12 +10,12 @@
 namespace fairswitch {
 
 struct Variant {
-    std::string id;      // "dequeue-delayed": the folder's name
-    std::string macro;   // "DEQUEUE_DELAYED"
+    std::string id;     // "dequeue-delayed": the folder's name
+    std::string macro;  // "DEQUEUE_DELAYED"
     std::string title;
-    bool stock_with = false;  // what the unpatched kernel does
-    std::string refusal;      // why it can't be had here; empty if it can
-    std::string form;         // file that matched
+    bool stock_with = false;             // what the unpatched kernel does
+    std::string refusal;                 // why it can't be had here; empty if it can
+    std::string form;                    // file that matched
     std::vector<std::string> functions;  // where its gates are
     unsigned bit = 0;                    // in the gate word, if not refused
 

@@ -1,6 +1,7 @@
 #include "userspace/graft/verify.h"
 
 #include "userspace/base/failure.h"
+#include "userspace/graft/extract.h"
 #include "userspace/graft/function_diff.h"
 #include "userspace/graft/klp_link.h"
 
@@ -10,14 +11,17 @@ namespace {
 void check_modinfo(const VerifyInput& input) {
     const auto livepatch = modinfo(input.module, "livepatch");
     if (livepatch != "Y") {
-        fail(Exit::kRunFailed, "the module isn't marked as a livepatch (modinfo livepatch='{}', "
+        fail(Exit::kRunFailed,
+             "the module isn't marked as a livepatch (modinfo livepatch='{}', "
              "expected Y); is MODULE_INFO(livepatch, \"Y\") gone from the module source?",
              livepatch);
     }
     const auto depends = modinfo(input.module, "depends");
     if (!depends.empty()) {
-        fail(Exit::kRunFailed, "the module depends on {}; a livepatch of the scheduler must depend "
-             "on no other module", depends);
+        fail(Exit::kRunFailed,
+             "the module depends on {}; a livepatch of the scheduler must depend "
+             "on no other module",
+             depends);
     }
     const auto vermagic = modinfo(input.module, "vermagic");
     if (vermagic.compare(0, input.release.size() + 1, input.release + " ") != 0) {
@@ -36,8 +40,10 @@ void check_bound(const VerifyInput& input, const Symbol& symbol) {
     const size_t count = input.kallsyms.addresses(name).size();
     const bool once = position == 0 ? count == 1 : position <= count;
     if (!once) {
-        fail(Exit::kRunFailed, "livepatch symbol {} with position {} doesn't resolve to one place: "
-             "the kernel has {} symbols of that name", name, position, count);
+        fail(Exit::kRunFailed,
+             "livepatch symbol {} with position {} doesn't resolve to one place: "
+             "the kernel has {} symbols of that name",
+             name, position, count);
     }
 }
 
@@ -72,6 +78,35 @@ void check_relocations(const Object& module) {
     }
 }
 
+// A module address that a replaced function leaves in kernel memory dangles after unload: besides
+// calls and jumps it may refer to the module's gates and taps, once flags and constants only.
+void check_addresses(const VerifyInput& input) {
+    const auto& module = input.module;
+    std::set<size_t> code;
+    for (const auto& symbol : module.symbols) {
+        const bool ours = symbol.is_function() && input.functions.count(owner_of(symbol.name)) != 0;
+        if (ours && symbol.section) code.insert(*symbol.section);
+    }
+    for (const size_t index : code) {
+        const auto& section = module.sections[index];
+        for (const auto& relocation : section.relocations) {
+            const auto& symbol = module.symbols[relocation.symbol];
+            if (!symbol.section || *symbol.section == index || is_branch(section, relocation)) {
+                continue;
+            }
+            const auto& target = module.sections[*symbol.section];
+            const bool allowed = target.is_writable()
+                                     ? is_own_symbol(symbol.name) || is_once_flag(symbol.name)
+                                     : !target.is_code();
+            if (allowed) continue;
+            fail(Exit::kImpossible,
+                 "{} at {:#x}: takes the address of the module's {} ({}), which would be left in "
+                 "kernel memory after unload; expected calls, gates and constants only",
+                 section.name, relocation.offset, symbol.name, target.name);
+        }
+    }
+}
+
 // What was compiled is what runs, whatever linker, objtool and our own link step did.
 size_t check_code(const VerifyInput& input) {
     const auto expected = code_texts(input.gated, "gated fair.c");
@@ -100,6 +135,7 @@ size_t verify(const VerifyInput& input) {
     check_modinfo(input);
     check_symbols(input);
     check_relocations(input.module);
+    check_addresses(input);
     return check_code(input);
 }
 
