@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "userspace/base/failure.h"
 #include "userspace/device/proc_files.h"
@@ -114,9 +116,17 @@ void insert_module(const ModuleFile& module, const std::string& parameters) {
     }
 }
 
+// The kernel gives back its own reference a moment after the transition, from a work queue, so
+// a module that looks held may only need that moment.
 void remove_module() {
-    if (::syscall(SYS_delete_module, kModuleName, O_NONBLOCK) == 0 || errno == ENOENT) return;
-    const int error = errno;
+    constexpr int kAttempts = 50;
+    constexpr std::chrono::milliseconds kPause(100);
+    int error = EAGAIN;
+    for (int attempt = 0; attempt < kAttempts && error == EAGAIN; ++attempt) {
+        if (attempt > 0) std::this_thread::sleep_for(kPause);
+        if (::syscall(SYS_delete_module, kModuleName, O_NONBLOCK) == 0 || errno == ENOENT) return;
+        error = errno;
+    }
     fail(Exit::kRunFailed, "can't remove the module: {}{}", std::strerror(error),
          error == EAGAIN || error == EBUSY
              ? "; something still holds it (an open /dev/fairswitch, a mapping, perf on its events)"
