@@ -1,7 +1,9 @@
 // The command line: a table of subcommands, and the one place where failures end.
+#include <algorithm>
 #include <array>
 #include <exception>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include "userspace/base/failure.h"
@@ -33,9 +35,10 @@ int run(int argc, char** argv) {
         commands.emplace_back(declared, std::move(command));
     }
     // CLI11 would only say that a subcommand is required.
-    if (argc > 1 && argv[1][0] != '-' && app.get_subcommand_no_throw(argv[1]) == nullptr) {
-        std::vector<std::string> names;
-        for (const auto* one : app.get_subcommands(nullptr)) names.push_back(one->get_name());
+    std::vector<std::string> names;
+    for (const auto& command : commands) names.push_back(command.first->get_name());
+    if (argc > 1 && argv[1][0] != '-' &&
+        std::find(names.begin(), names.end(), argv[1]) == names.end()) {
         fail(Exit::kUsage, "there is no subcommand '{}'; there are: {}", argv[1],
              fmt::join(names, ", "));
     }
