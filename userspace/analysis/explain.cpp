@@ -110,9 +110,13 @@ class Story {
             say(wake.timer->fired_ns,
                 fmt::format("timer fired on CPU {} (slack allowed: {})", wake.timer->fired_cpu,
                             duration_text(static_cast<int64_t>(wake.timer_slack_ns))));
-        say(wake.stamp.time_ns,
-            fmt::format("woken on CPU {}, over {}; it had slept on CPU {}", wake.stamp.cpu,
-                        evidence_.who(wake.waker_pid, wake.stamp.time_ns), wake.task_cpu));
+        if (period_.still_running)
+            say(wake.stamp.time_ns, fmt::format("woken on CPU {}, before it had left the CPU: no "
+                                                "check is made", wake.stamp.cpu));
+        else
+            say(wake.stamp.time_ns,
+                fmt::format("woken on CPU {}, over {}; it had slept on CPU {}", wake.stamp.cpu,
+                            evidence_.who(wake.waker_pid, wake.stamp.time_ns), wake.task_cpu));
     }
 
     void requeued(const model::Requeue& requeue) {
@@ -160,9 +164,9 @@ class Story {
         std::vector<RunSlice> slices = who_ran(period_, evidence_, decisions_);
         for (size_t i = 0; i < std::min(slices.size(), kMostSlices); ++i) {
             const RunSlice& slice = slices[i];
-            const char* end = slice.ended_asleep      ? "then slept"
-                              : slice.ended_preempted ? "then preempted"
-                                                      : "then yielded";
+            const char* end = slice.pid == 0       ? "then woken"
+                              : slice.ended_asleep ? "then slept"
+                                                   : "then preempted";
             auto length = static_cast<int64_t>(slice.to_ns - slice.from_ns);
             say(slice.from_ns,
                 fmt::format("{} ran for {}, {}", evidence_.who(slice.pid, slice.from_ns),

@@ -74,6 +74,15 @@ class Switches {
         return out;
     }
 
+    // Its last switch before that moment brought it onto a CPU.
+    bool on_cpu(uint64_t time_ns) const {
+        auto at = std::lower_bound(points_.begin(), points_.end(), time_ns,
+                                   [](const SwitchPoint& point, uint64_t time) {
+                                       return point.time_ns < time;
+                                   });
+        return at != points_.begin() && std::prev(at)->in;
+    }
+
   private:
     std::vector<SwitchPoint> points_;
 };
@@ -120,6 +129,7 @@ class Joiner {
             period.thread = number;
             period.wake = wake;
             period.expected_ns = expected_of(wake);
+            period.still_running = switches.on_cpu(wake.stamp.time_ns);
             periods.push_back(std::move(period));
         }
         if (samples_)

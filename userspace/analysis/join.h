@@ -68,6 +68,7 @@ struct Period {
     // The switch-in after which the clock was read; absent: it never left the CPU.
     std::optional<uint64_t> switch_in_ns;
     uint32_t cpu = 0;                 // where it was switched in
+    bool still_running = false;       // woken before it had left the CPU
     bool interrupted = false;         // it was switched in before, and preempted before the read
     std::optional<CyclicSample> sample;
     int64_t latency_ns = 0;           // of the sample; from the records alone: to switch_in

@@ -34,21 +34,21 @@ Cause cause_of_decision(const model::Decision& decision) {
     return delayed ? Cause::kKeptDelayed : Cause::kKeptOther;
 }
 
-// The first switch on the CPU after the wakeup, if it left the idle task.
-bool was_idle(const Period& period, const Evidence& evidence) {
-    const auto& switches = evidence.switches(period.cpu);
-    for (const model::Switch& s : switches) {
-        if (s.stamp.time_ns + kMargin_ns < period.wake.stamp.time_ns) continue;
-        return s.prev_pid == 0;
-    }
-    return false;
+// The first switch on the CPU after the wakeup.
+const model::Switch* first_switch(const Period& period, const Evidence& evidence) {
+    for (const model::Switch& s : evidence.switches(period.cpu))
+        if (s.stamp.time_ns + kMargin_ns >= period.wake.stamp.time_ns) return &s;
+    return nullptr;
 }
 
 Cause cause_of_wait(const Period& period, const Evidence& evidence,
                     const DecisionStore& decisions) {
     auto about = decisions.about(period);
     if (!about.empty()) return cause_of_decision(*about.front());
-    return was_idle(period, evidence) ? Cause::kIdleTarget : Cause::kNoDecision;
+    if (period.still_running) return Cause::kStillRunning;
+    const model::Switch* first = first_switch(period, evidence);
+    if (!first || first->prev_pid != 0) return Cause::kNoDecision;
+    return first->next_pid == period.pid ? Cause::kIdleTarget : Cause::kIdleOthers;
 }
 
 }  // namespace
@@ -64,7 +64,9 @@ const char* cause_text(Cause cause) {
         case Cause::kKeptThrottled: return "kept waiting: its group is throttled";
         case Cause::kKeptFeature: return "kept waiting: wakeup preemption is switched off";
         case Cause::kPreemptWaited: return "preemption decided, yet it waited";
-        case Cause::kIdleTarget: return "its CPU was idle, no decision to make";
+        case Cause::kStillRunning: return "woken before it had left the CPU: no check, others ran";
+        case Cause::kIdleTarget: return "its CPU was idle and slow to switch to it";
+        case Cause::kIdleOthers: return "its CPU was idle: no check, and the next picks chose others";
         case Cause::kReadLate: return "preempted before it read the clock";
         case Cause::kAfter: return "on the CPU, but read the clock late";
         case Cause::kNoDecision: return "unexplained: waited, no decision in the log";
@@ -164,7 +166,9 @@ std::vector<RunSlice> who_ran(const Period& period, const Evidence& evidence,
         if (s.stamp.time_ns > to) break;
         // Where the switches don't continue each other, the CPU's records say it themselves.
         if (!known || running != s.prev_pid) running = s.prev_pid;
-        slices.push_back({running, at, s.stamp.time_ns, s.preempted != 0, s.prev_state != 0});
+        // The flag tells preemption inside the kernel only; who leaves on the way back to user space
+        // is told by its state.
+        slices.push_back({running, at, s.stamp.time_ns, !s.preempted && s.prev_state != 0});
         at = s.stamp.time_ns;
         running = s.next_pid;
         known = true;
@@ -189,8 +193,10 @@ Cause cause_of(const Period& period, const Evidence& evidence, const DecisionSto
     const int64_t in = signed_ns(*period.switch_in_ns);
     const int64_t waiting = in - woken, after = signed_ns(period.read_ns()) - in;
     const int64_t longest = std::max({timer, wake, waiting, after});
-    if (longest == waiting)
-        return period.interrupted ? Cause::kReadLate : cause_of_wait(period, evidence, decisions);
+    if (longest == waiting) {
+        if (period.interrupted && !period.still_running) return Cause::kReadLate;
+        return cause_of_wait(period, evidence, decisions);
+    }
     if (longest == timer) return Cause::kTimer;
     return longest == wake ? Cause::kWake : Cause::kAfter;
 }

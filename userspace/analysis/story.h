@@ -25,7 +25,9 @@ enum class Cause : size_t {
     kKeptThrottled,
     kKeptFeature,      // wakeup preemption is switched off
     kPreemptWaited,    // preempt decided, yet it waited
-    kIdleTarget,       // its CPU was idle: no decision to make
+    kStillRunning,     // woken before it had left the CPU: no check is made, then others ran
+    kIdleTarget,       // its CPU was idle and slow to switch: no decision to make
+    kIdleOthers,       // its CPU was idle, and the next picks chose others
     kReadLate,         // switched in, preempted again before it read the clock
     kAfter,            // switched in and never out: the read itself was late
     // What can't be explained, with the reason:
@@ -72,8 +74,7 @@ struct RunSlice {
     uint32_t pid = 0;
     uint64_t from_ns = 0;
     uint64_t to_ns = 0;
-    bool ended_preempted = false;
-    bool ended_asleep = false;
+    bool ended_asleep = false;  // else it was preempted
 };
 std::vector<RunSlice> who_ran(const Period& period, const Evidence& evidence,
                               const DecisionStore& decisions);

@@ -125,6 +125,20 @@ SwapTimes swap_times(const Evidence& evidence) {
     return times;
 }
 
+// Latencies that come from the machine and not from its scheduler.
+void warn_of_late_timers(Table& table) {
+    uint64_t late = 0, timers = 0;
+    for (const ArmColumn& column : table.columns) {
+        for (uint64_t count : column.late_causes) late += count;
+        if (!column.late_causes.empty())
+            timers += column.late_causes[static_cast<size_t>(Cause::kTimer)];
+    }
+    if (late < 20 || timers * 4 < late) return;
+    table.warnings.push_back(fmt::format(
+        "{} OF {} LATE SAMPLES COME FROM LATE TIMERS: the machine, or its host, was too busy",
+        timers, late));
+}
+
 void add_warnings(Table& table, const TableInput& input) {
     if (table.records_lost)
         table.warnings.push_back(fmt::format(
@@ -162,6 +176,7 @@ Table build_table(const TableInput& input) {
     table.notes = input.join.notes;
     if (input.plan) table.load = input.plan->load_result();
     add_warnings(table, input);
+    warn_of_late_timers(table);
     return table;
 }
 
