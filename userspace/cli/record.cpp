@@ -34,6 +34,7 @@ std::string own_command_line() {
     for (char& c : line) {
         if (c == '\0') c = ' ';
     }
+    if (line.ends_with(' ')) line.pop_back();
     return line;
 }
 
@@ -95,7 +96,7 @@ class Recording {
         if (!options_.command.empty()) control_.go();
         ProgressLine line;
         while (recorder.healthy()) {
-            const auto elapsed = std::chrono::duration<double>(Clock::now() - begin_).count();
+            const double elapsed = elapsed_s();
             if (options_.duration_s > 0 && elapsed >= options_.duration_s) return "duration is over";
             const auto left = std::chrono::milliseconds(
                 options_.duration_s > 0
@@ -109,14 +110,18 @@ class Recording {
                 case RunControl::Event::kNone:
                     break;
             }
-            show(recorder.live(), elapsed, line);
+            show(recorder.live(), elapsed_s(), line);
         }
         return "recording failed";
     }
 
+    double elapsed_s() const {
+        return std::chrono::duration<double>(Clock::now() - begin_).count();
+    }
+
     void show(const Recorder::Live& live, double elapsed, ProgressLine& line) {
         line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}", elapsed,
-                              live.records, static_cast<double>(live.records) / (elapsed + 1e-3),
+                              live.records, static_cast<double>(live.records) / elapsed,
                               static_cast<double>(live.bytes) / 1e6, live.dropped, arm_.name));
     }
 

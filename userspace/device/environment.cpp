@@ -39,7 +39,7 @@ void add_setting(Header& header, const std::string& name, const std::string& val
     if (value.empty()) return;
     Setting& setting = *header.add_settings();
     setting.set_name(name);
-    setting.set_value(value);
+    setting.set_value(value.substr(0, value.find_last_not_of(' ') + 1));
 }
 
 // CONFIG_ lines that bear on timing, from wherever the kernel's config can be found.
