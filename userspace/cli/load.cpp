@@ -1,4 +1,6 @@
 // fairswitch load
+#include <bit>
+
 #include "userspace/base/failure.h"
 #include "userspace/cli/commands.h"
 #include "userspace/cli/progress.h"
@@ -21,7 +23,12 @@ class LoadCommand : public Command {
             ->check(CLI::Range(1, 3600))
             ->capture_default_str();
         command->add_option("--ring-kb", ring_kb_,
-                            "Size of each CPU's ring in KiB, a power of two (default: the module's)");
+                            "Size of each CPU's ring in KiB, a power of two (default: the module's)")
+            ->check(CLI::Range(64, 1 << 20))
+            ->check([](const std::string& text) {
+                const bool power = std::has_single_bit(std::stoul(text));
+                return power ? std::string() : text + " is no power of two";
+            });
         command->footer("Every arm is stock after loading. The load is never forced: when tasks hold "
                         "it up too long, it is taken back.");
         return command;

@@ -82,8 +82,7 @@ std::string explain_insert(int error, const ModuleFile& module) {
                 lockdown.empty() ? "unknown" : lockdown,
                 module.is_signed ? "signed, but by no trusted key" : "not signed");
         case EINVAL:
-            return "the kernel refuses the livepatch or a parameter; is a patched function probed "
-                   "already (kprobe, other livepatch)?";
+            return "the kernel refuses the livepatch or a parameter (--ring-kb: a power of two)";
         case ENOENT:
             return "a symbol or a function that the module names isn't in this kernel; was it built "
                    "for this very package version?";
