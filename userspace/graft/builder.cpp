@@ -55,10 +55,7 @@ void Builder::locate_inputs() {
     kallsyms_ = Kallsyms::read(options_.kallsyms);
     exported_ = parse_module_symvers(read_file(options_.kdir / "Module.symvers"));
     report("locate",
-           fmt::format("image of {}, build-id {}",
-                       facts_.kernel.package_version.empty() ? facts_.kernel.release
-                                                             : facts_.kernel.package_version,
-                       facts_.kernel.build_id));
+           fmt::format("image of {}, build-id {}", kernel_name(), facts_.kernel.build_id));
 }
 
 void Builder::check_image() {
@@ -147,11 +144,8 @@ void Builder::measure_patch_set() {
 void Builder::prove_source() {
     auto& identity = facts_.identity;
     identity = prove_identity(facts_.stock, "stock fair.c", *image_, kallsyms_);
-    report("prove",
-           fmt::format("source is this kernel's: {} of {} functions identical to {}",
-                       identity.identical.size(), identity.compared,
-                       facts_.kernel.package_version.empty() ? facts_.kernel.release
-                                                             : facts_.kernel.package_version));
+    report("prove", fmt::format("source is this kernel's: {} of {} functions identical to {}",
+                                identity.identical.size(), identity.compared, kernel_name()));
     for (const auto& [name, reason] : identity.different) {
         report("prove", fmt::format("  {} differs: {}", name, reason));
     }
@@ -165,7 +159,7 @@ void Builder::prove_source() {
                  "{}: compiled from this source it isn't the kernel's own code ({}), and it is to "
                  "be "
                  "replaced; install the source and compiler of exactly {}, or --force",
-                 name, reason, facts_.kernel.banner);
+                 name, reason, kernel_name());
         }
         facts_.forced = true;
         report("prove", fmt::format("  forced: {} is replaced although it differs", name));
@@ -196,6 +190,11 @@ void Builder::prove_stock() {
         }
         report("prove", fmt::format("{} turned changes: {}", variant.id, join(changes)));
     }
+}
+
+const std::string& Builder::kernel_name() const {
+    const auto& kernel = facts_.kernel;
+    return kernel.package_version.empty() ? kernel.release : kernel.package_version;
 }
 
 bool Builder::kernel_has(const std::string& function) const {

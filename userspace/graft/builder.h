@@ -40,6 +40,8 @@ class Builder {
 
     // Whether the kernel has a function of fair.c out of line, to be called under that name.
     bool kernel_has(const std::string& function) const;
+    // The most exact name of the kernel that is known: the package version, else the release.
+    const std::string& kernel_name() const;
     // Prints "[ 12.3 s] step: text".
     void report(const std::string& step, const std::string& text) const;
     std::chrono::duration<double> elapsed() const;
