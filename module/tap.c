@@ -21,7 +21,7 @@ struct fsw_deciding {
 	bool followable;	/* no entity that we know has been dequeued */
 	bool compared;
 	bool pending_before;
-	bool idle_preempt;
+	enum fsw_path preempt_path;
 };
 
 static struct fsw_deciding __percpu *fsw_deciding;
@@ -51,7 +51,7 @@ void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
 	decision->curr_pid = rq->curr->pid;
 	d->followable = true;
 	d->compared = false;
-	d->idle_preempt = false;
+	d->preempt_path = FSW_PATH_PICK_PREEMPT;
 	d->pending_before = test_tsk_need_resched(rq->curr);
 }
 
@@ -85,9 +85,16 @@ void __fsw_tap_short_cancel(void)
 		FSW_BRANCH_SHORT_CANCEL;
 }
 
-void __fsw_tap_idle_preempt(void)
+void __fsw_tap_preempt_path(enum fsw_path path)
 {
-	this_cpu_ptr(fsw_deciding)->idle_preempt = true;
+	this_cpu_ptr(fsw_deciding)->preempt_path = path;
+}
+
+void __fsw_tap_short_buddy(bool is_next)
+{
+	if (is_next)
+		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |=
+			FSW_BRANCH_BUDDY_CLEARED;
 }
 
 void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se)
@@ -137,12 +144,10 @@ void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
 	/* Ways out before groups are matched: the tasks' own entities. */
 	if (!d->compared)
 		__fsw_tap_compare(rq, cfs_rq_of(curr), curr, &p->se);
-	if (path == FSW_PATH_PICK_PREEMPT && d->idle_preempt)
-		path = FSW_PATH_IDLE_PREEMPT;
-	decision->path = path;
-	decision->verdict = path == FSW_PATH_PICK_PREEMPT ||
-			    path == FSW_PATH_IDLE_PREEMPT ?
+	decision->verdict = path == FSW_PATH_PICK_PREEMPT ?
 			    FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
+	/* The preempt label is reached for several reasons. */
+	decision->path = path == FSW_PATH_PICK_PREEMPT ? d->preempt_path : path;
 	decision->resched = fsw_resched_effect(d, rq);
 	if (d->followable && fsw_protected(d->curr))
 		decision->queue.branches |= FSW_BRANCH_PROTECTED_AFTER;

@@ -27,7 +27,10 @@ void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags);
 void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 		       struct sched_entity *se, struct sched_entity *pse);
 void __fsw_tap_short_cancel(void);
-void __fsw_tap_idle_preempt(void);
+/* The preemption that follows is for this reason, not because of the pick. */
+void __fsw_tap_preempt_path(enum fsw_path path);
+/* The preempted entity is about to lose its turn as next buddy, if it has it. */
+void __fsw_tap_short_buddy(bool is_next);
 void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se);
 void __fsw_tap_dequeue_delayed(struct sched_entity *se);
 void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path);

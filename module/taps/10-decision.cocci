@@ -71,16 +71,15 @@ check_preempt_wakeup_fair(struct rq *rq, struct task_struct *p, int wake_flags)
 }
 
 @ idle_preempt @
-identifier rq, p, wake_flags, se, pse, cse_is_idle, pse_is_idle;
+symbol pse;
+identifier rq, p, wake_flags, se, cse_is_idle, pse_is_idle;
 @@
 check_preempt_wakeup_fair(struct rq *rq, struct task_struct *p, int wake_flags)
 {
 <...
-	cse_is_idle = se_is_idle(se);
-	pse_is_idle = se_is_idle(pse);
 	if (cse_is_idle && !pse_is_idle) {
 +		fsw_tap_compare(rq, cfs_rq_of(se), se, pse);
-+		fsw_tap_idle_preempt(rq);
++		fsw_tap_preempt_path(rq, FSW_PATH_IDLE_PREEMPT);
 		cancel_protect_slice(se);
 		goto preempt;
 	}

@@ -319,6 +319,7 @@ enum fsw_path {
 	FSW_PATH_POLICY_KEEP		= 7,
 	FSW_PATH_PICK_PREEMPT		= 8,
 	FSW_PATH_PICK_KEEP		= 9,
+	FSW_PATH_CANCEL_PREEMPT		= 10,
 };
 
 enum fsw_verdict {
@@ -362,6 +363,7 @@ enum fsw_queue_branch {
 	FSW_BRANCH_DEQUEUE_DELAYED	= 1 << 2,	/* dequeue-delayed dequeued one and picked again */
 	FSW_BRANCH_PROTECTED_BEFORE	= 1 << 3,
 	FSW_BRANCH_PROTECTED_AFTER	= 1 << 4,
+	FSW_BRANCH_BUDDY_CLEARED	= 1 << 5,	/* short-buddy dropped curr's turn as next buddy */
 };
 
 /* Requeue.branches and Delay.branches */
