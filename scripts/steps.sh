@@ -53,9 +53,10 @@ live() {
     return "$code"
 }
 
-# Without debug information user space compiles in two thirds of the time.
+# Without debug information user space compiles in two thirds of the time; -O3 gains nothing.
 configure() {
-    cmake -S "$ROOT" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release "${@:2}"
+    cmake -S "$ROOT" -B "$1" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+        -DCMAKE_CXX_FLAGS_RELEASE='-O2 -DNDEBUG' "${@:2}"
 }
 
 # ThreadSanitizer of this compiler cannot place its shadow under a large address randomisation.
