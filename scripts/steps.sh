@@ -13,19 +13,28 @@ elapsed() {
     printf '[%3ds]' $((SECONDS - STEPS_STARTED))
 }
 
+# A step runs in the background, where Ctrl-C does not reach it: it is ended by hand.
+end_step() {
+    [[ -z ${STEP_PID:-} ]] || kill -TERM "$STEP_PID" 2>/dev/null || true
+    exit "$1"
+}
+trap 'end_step 130' INT
+trap 'end_step 143' TERM HUP
+
 # step NAME COMMAND...: runs the command with its output in a log; shows that it is alive, and
 # the log's end if it fails.
 step() {
-    local name=$1 log pid code=0 begin=$SECONDS
+    local name=$1 log code=0 begin=$SECONDS
     shift
     log=$LOGS/${name// /-}.log
     printf '%s %s …\n' "$(elapsed)" "$name"
     "$@" >"$log" 2>&1 </dev/null &
-    pid=$!
-    while kill -0 "$pid" 2>/dev/null; do
-        wait_a_little "$pid" "$name" "$log" "$begin"
+    STEP_PID=$!
+    while kill -0 "$STEP_PID" 2>/dev/null; do
+        wait_a_little "$STEP_PID" "$name" "$log" "$begin"
     done
-    wait "$pid" || code=$?
+    wait "$STEP_PID" || code=$?
+    STEP_PID=''
     if ((code)); then
         printf '%s %s failed with exit code %d; the end of %s:\n' "$(elapsed)" "$name" "$code" "$log"
         tail -n 40 "$log" | sed 's/^/    /'
