@@ -173,6 +173,18 @@ TEST(LogReader, AddsUpLostRecords) {
     EXPECT_FALSE(reader.validity().whole());
 }
 
+// The last drops have no Lost record: the books at the end tell them.
+TEST(LogReader, CountsDropsThatOnlyTheBooksTell) {
+    auto lost = testing::record_template<fsw_lost_record>();
+    lost.body.decisions = 3;
+    Record end;
+    end.mutable_end()->add_rings()->add_dropped(4);
+    end.mutable_end()->add_rings()->add_dropped(1);
+    LogReader reader = reader_of(header_bytes() + bytes_of(lost) + framed(end));
+    read_all(reader);
+    EXPECT_EQ(reader.validity().count(Badness::kLost), 5u);
+}
+
 // What another protobuf library writes after reading: the shortest lengths, no filling.
 TEST(LogReader, DecodesOtherEncodings) {
     const auto packed = testing::filled_record<fsw_requeue_record>();

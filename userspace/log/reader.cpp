@@ -191,11 +191,24 @@ void LogReader::account(const model::Record& record) {
     sequence.highest = std::max(sequence.highest, stamp->seq);
 }
 
+// What was dropped at the very end is told by no Lost record, since none was stored behind it; the
+// End record's books have it.
+void LogReader::account_drops() {
+    if (!end_) return;
+    std::uint64_t dropped = 0;
+    for (const RingBooks& books : end_->rings()) {
+        for (const std::uint64_t count : books.dropped()) dropped += count;
+    }
+    const std::uint64_t told = validity_.count(Badness::kLost);
+    if (dropped > told) validity_.add(Badness::kLost, dropped - told);
+}
+
 // Records of one runqueue come from several rings, so only at the end is it known which numbers are
 // missing between the lowest and the highest.
 void LogReader::finish() {
     finished_ = true;
     if (!end_) validity_.add(Badness::kNoEnd);
+    account_drops();
     for (const Sequence& sequence : sequences_) {
         if (sequence.records == 0) continue;
         const std::uint64_t span = sequence.highest - sequence.lowest + 1;

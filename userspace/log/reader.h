@@ -54,6 +54,7 @@ class LogReader {
     bool decode(Bytes bytes, model::Record& record);
     bool decode_message(Bytes bytes, model::Record& record);
     void account(const model::Record& record);
+    void account_drops();
     void finish();
 
     std::string name_;
