@@ -2,8 +2,8 @@
 // the reader of user space.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <atomic>
+#include <cstring>
 #include <optional>
 #include <random>
 #include <thread>
@@ -181,8 +181,8 @@ TEST(Ring, LostComesOnlyTogetherWithARecord) {
 // Values that no reader has: the ring reads them as full and writes nothing over unread records.
 TEST(Ring, ABogusTailIsFull) {
     const std::uint64_t start = (5ull << 40) + 512;
-    for (const std::uint64_t bogus :
-         {std::uint64_t{0}, ~std::uint64_t{0}, start - 1, start + 1024 + 8, std::uint64_t{1} << 63}) {
+    for (const std::uint64_t bogus : {std::uint64_t{0}, ~std::uint64_t{0}, start - 1,
+                                      start + 1024 + 8, std::uint64_t{1} << 63}) {
         TestRing ring(1024, start);
         for (int i = 0; i < 16; ++i) EXPECT_TRUE(ring.put_marker(i));
         const auto before = ring.data;

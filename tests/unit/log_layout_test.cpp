@@ -56,34 +56,35 @@ const Message& submessage(const Message& message, int number, const char* name) 
     return message.GetReflection()->GetMessage(message, field);
 }
 
-#define FSW_SAME_u7(number, name)                                                       \
-    expect_scalar(message, number, #name, body.name,                                    \
+#define FSW_SAME_u7(number, name)                    \
+    expect_scalar(message, number, #name, body.name, \
                   {FieldDescriptor::TYPE_UINT32, FieldDescriptor::TYPE_ENUM});
 #define FSW_SAME_f32(number, name) \
     expect_scalar(message, number, #name, body.name, {FieldDescriptor::TYPE_FIXED32});
 #define FSW_SAME_s32(number, name) \
     expect_scalar(message, number, #name, body.name, {FieldDescriptor::TYPE_SFIXED32});
-#define FSW_SAME_f64(number, name)                                           \
+#define FSW_SAME_f64(number, name)                                              \
     expect_scalar(message, number, #name, static_cast<std::int64_t>(body.name), \
                   {FieldDescriptor::TYPE_FIXED64});
 #define FSW_SAME_s64(number, name) \
     expect_scalar(message, number, #name, body.name, {FieldDescriptor::TYPE_SFIXED64});
-#define FSW_SAME_comm(number, name)                                                           \
-    EXPECT_EQ(message.GetReflection()->GetString(message, field_of(message, number, #name)),  \
+#define FSW_SAME_comm(number, name)                                                          \
+    EXPECT_EQ(message.GetReflection()->GetString(message, field_of(message, number, #name)), \
               std::string(body.name, FSW_COMM_BYTES));
 #define FSW_SAME_SUB(number, name) expect_same(body.name, submessage(message, number, #name));
 #define FSW_SAME_stamp(number, name) FSW_SAME_SUB(number, name)
 #define FSW_SAME_entity(number, name) FSW_SAME_SUB(number, name)
 #define FSW_SAME_queue(number, name) FSW_SAME_SUB(number, name)
 #define FSW_SAME_timer(number, name) FSW_SAME_SUB(number, name)
-#define FSW_SAME(number, type, name) ++fields; FSW_SAME_##type(number, name)
-#define FSW_SAME_MESSAGE(message_name, MESSAGE)                                       \
-    void expect_same(const fsw_##message_name& body, const Message& message) {        \
-        int fields = 0;                                                               \
-        FSW_##MESSAGE##_FIELDS(FSW_SAME)                                              \
-        EXPECT_EQ(fields, message.GetDescriptor()->field_count())                     \
-            << message.GetTypeName() << " has fields that the struct hasn't";         \
-        EXPECT_TRUE(message.GetReflection()->GetUnknownFields(message).empty());      \
+#define FSW_SAME(number, type, name) \
+    ++fields;                        \
+    FSW_SAME_##type(number, name)
+#define FSW_SAME_MESSAGE(message_name, MESSAGE)                                                    \
+    void expect_same(const fsw_##message_name& body, const Message& message) {                     \
+        int fields = 0;                                                                            \
+        FSW_##MESSAGE##_FIELDS(FSW_SAME) EXPECT_EQ(fields, message.GetDescriptor()->field_count()) \
+            << message.GetTypeName() << " has fields that the struct hasn't";                      \
+        EXPECT_TRUE(message.GetReflection()->GetUnknownFields(message).empty());                   \
     }
 FSW_SAME_MESSAGE(stamp, STAMP)
 FSW_SAME_MESSAGE(entity, ENTITY)
@@ -121,8 +122,8 @@ TEST(Layout, EveryFieldOfEveryKindDecodes) {
 }
 
 TEST(Layout, RecordsAreMultiplesOfEightBytes) {
-#define FSW_CHECK(number, message, MESSAGE)                  \
-    EXPECT_EQ(sizeof(fsw_##message##_record) % 8, 0u);       \
+#define FSW_CHECK(number, message, MESSAGE)            \
+    EXPECT_EQ(sizeof(fsw_##message##_record) % 8, 0u); \
     EXPECT_LT(sizeof(fsw_##message), 1u << 14);
     FSW_KINDS(FSW_CHECK)
 #undef FSW_CHECK
@@ -159,8 +160,8 @@ TEST(Layout, SizesAndOffsets) {
 
 // All kinds have frame and stamp at the same place: code that stamps a record relies on it.
 TEST(Layout, StampStandsAlikeInAllKinds) {
-#define FSW_CHECK(number, message, MESSAGE)                                   \
-    EXPECT_EQ(offsetof(fsw_##message##_record, body), 5u) << #message;        \
+#define FSW_CHECK(number, message, MESSAGE)                            \
+    EXPECT_EQ(offsetof(fsw_##message##_record, body), 5u) << #message; \
     EXPECT_EQ(offsetof(fsw_##message, stamp), 2u) << #message;
     FSW_KINDS(FSW_CHECK)
 #undef FSW_CHECK
@@ -199,7 +200,8 @@ TEST(Layout, EnumsAgree) {
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_POLICY_KEEP)), "PATH_POLICY_KEEP");
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_PICK_PREEMPT)), "PATH_PICK_PREEMPT");
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_PICK_KEEP)), "PATH_PICK_KEEP");
-    EXPECT_EQ(Path_MAX, static_cast<int>(FSW_PATH_PICK_KEEP));
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_CANCEL_PREEMPT)), "PATH_CANCEL_PREEMPT");
+    EXPECT_EQ(Path_MAX, static_cast<int>(FSW_PATH_CANCEL_PREEMPT));
     EXPECT_EQ(Verdict_Name(static_cast<Verdict>(FSW_VERDICT_PREEMPT)), "VERDICT_PREEMPT");
     EXPECT_EQ(Verdict_MAX, static_cast<int>(FSW_VERDICT_PREEMPT));
     EXPECT_EQ(Resched_Name(static_cast<Resched>(FSW_RESCHED_NOW_IPI)), "RESCHED_NOW_IPI");

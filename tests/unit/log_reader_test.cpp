@@ -107,7 +107,10 @@ TEST(LogReader, RefusesForeignFiles) {
     EXPECT_NE(message_of_failure("").find("is empty"), std::string::npos);
     EXPECT_NE(message_of_failure("# comment\nsome text file\n").find("no fairswitch log"),
               std::string::npos);
-    EXPECT_NE(message_of_failure(std::string("\x7f" "ELF\x02\x01\x01", 7)).find("7f 45 4c 46"),
+    EXPECT_NE(message_of_failure(std::string("\x7f"
+                                             "ELF\x02\x01\x01",
+                                             7))
+                  .find("7f 45 4c 46"),
               std::string::npos);
     EXPECT_NE(message_of_failure(std::string(4096, '\xff')).find("no fairswitch log"),
               std::string::npos);
@@ -291,7 +294,7 @@ TEST(LogWriter, NamesAPathThatCannotBe) {
 #define FSW_EXPECT_s64(name) EXPECT_EQ(a.name, b.name) << #name;
 #define FSW_EXPECT_comm(name) EXPECT_EQ(a.name, b.name) << #name;
 #define FSW_EXPECT_stamp(name) expect_same(a.name, b.name);
-#define FSW_EXPECT_OPTIONAL(name)                 \
+#define FSW_EXPECT_OPTIONAL(name)                               \
     ASSERT_EQ(a.name.has_value(), b.name.has_value()) << #name; \
     if (a.name) expect_same(*a.name, *b.name);
 #define FSW_EXPECT_entity(name) FSW_EXPECT_OPTIONAL(name)

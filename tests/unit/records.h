@@ -13,10 +13,10 @@ namespace fairswitch::testing {
 // A template of each kind: record_template<fsw_wake_record>().
 template <typename Packed>
 Packed record_template();
-#define FSW_TEST_TEMPLATE(number, message, MESSAGE)                \
-    template <>                                                    \
-    inline fsw_##message##_record record_template() {              \
-        return FSW_RECORD_TEMPLATE(number, message, MESSAGE);      \
+#define FSW_TEST_TEMPLATE(number, message, MESSAGE)           \
+    template <>                                               \
+    inline fsw_##message##_record record_template() {         \
+        return FSW_RECORD_TEMPLATE(number, message, MESSAGE); \
     }
 FSW_KINDS(FSW_TEST_TEMPLATE)
 #undef FSW_TEST_TEMPLATE
@@ -38,16 +38,18 @@ struct Filler {
 #define FSW_FILL_s32(name) body.name = -filler.take<std::int32_t>();
 #define FSW_FILL_f64(name) body.name = filler.take<std::uint64_t>();
 #define FSW_FILL_s64(name) body.name = -filler.take<std::int64_t>();
-#define FSW_FILL_comm(name) std::memcpy(body.name, "a\xff" "comm\0\0\0\0\0\0\0\0\0z", FSW_COMM_BYTES);
+#define FSW_FILL_comm(name)                \
+    std::memcpy(body.name,                 \
+                "a\xff"                    \
+                "comm\0\0\0\0\0\0\0\0\0z", \
+                FSW_COMM_BYTES);
 #define FSW_FILL_stamp(name) fill(body.name, filler);
 #define FSW_FILL_entity(name) fill(body.name, filler);
 #define FSW_FILL_queue(name) fill(body.name, filler);
 #define FSW_FILL_timer(name) fill(body.name, filler);
 #define FSW_FILL(number, type, name) FSW_FILL_##type(name)
-#define FSW_FILL_MESSAGE(message, MESSAGE)                      \
-    inline void fill(fsw_##message& body, Filler& filler) {     \
-        FSW_##MESSAGE##_FIELDS(FSW_FILL)                        \
-    }
+#define FSW_FILL_MESSAGE(message, MESSAGE) \
+    inline void fill(fsw_##message& body, Filler& filler) { FSW_##MESSAGE##_FIELDS(FSW_FILL) }
 FSW_FILL_MESSAGE(stamp, STAMP)
 FSW_FILL_MESSAGE(entity, ENTITY)
 FSW_FILL_MESSAGE(queue, QUEUE)

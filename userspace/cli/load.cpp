@@ -18,19 +18,22 @@ class LoadCommand : public Command {
             "load", "Load the module and wait until the kernel has changed over to it");
         command->add_option("MODULE", path_, "Module made by `fairswitch build`")
             ->capture_default_str();
-        command->add_option("--timeout", timeout_s_,
-                            "Seconds to wait for the transition before it is reversed")
+        command
+            ->add_option("--timeout", timeout_s_,
+                         "Seconds to wait for the transition before it is reversed")
             ->check(CLI::Range(1, 3600))
             ->capture_default_str();
-        command->add_option("--ring-kb", ring_kb_,
-                            "Size of each CPU's ring in KiB, a power of two (default: the module's)")
+        command
+            ->add_option("--ring-kb", ring_kb_,
+                         "Size of each CPU's ring in KiB, a power of two (default: the module's)")
             ->check(CLI::Range(64, 1 << 20))
             ->check([](const std::string& text) {
                 const bool power = std::has_single_bit(std::stoul(text));
                 return power ? std::string() : text + " is no power of two";
             });
-        command->footer("Every arm is stock after loading. The load is never forced: when tasks hold "
-                        "it up too long, it is taken back.");
+        command->footer(
+            "Every arm is stock after loading. The load is never forced: when tasks hold "
+            "it up too long, it is taken back.");
         return command;
     }
 
@@ -53,9 +56,9 @@ class LoadCommand : public Command {
     [[noreturn]] void take_back(const Livepatch& livepatch, const Transition& late,
                                 RunControl& control) {
         const std::string why =
-            late.interrupted ? std::string("interrupted")
-                             : fmt::format("not done within {} s; held up by: {}", timeout_s_,
-                                           late.held_up_by);
+            late.interrupted
+                ? std::string("interrupted")
+                : fmt::format("not done within {} s; held up by: {}", timeout_s_, late.held_up_by);
         livepatch.set_enabled(false);
         const Transition back =
             watch_transition(livepatch, std::chrono::seconds(timeout_s_), control, "taking back");
@@ -66,10 +69,11 @@ class LoadCommand : public Command {
                  why, back.held_up_by);
         }
         remove_module();
-        fail(Exit::kRunFailed,
-             "loading was {}; it was taken back and the module removed: end or wake those tasks, or "
-             "give more --timeout",
-             why);
+        fail(
+            Exit::kRunFailed,
+            "loading was {}; it was taken back and the module removed: end or wake those tasks, or "
+            "give more --timeout",
+            why);
     }
 
     std::string path_ = "fairswitch.ko";

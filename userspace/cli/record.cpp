@@ -81,8 +81,9 @@ class Recording {
         if (!options_.graft.empty()) {
             const std::string manifest = whole_file(options_.graft);
             if (manifest.empty()) {
-                fail(Exit::kUsage, "--graft {}: empty or not readable; expected the manifest that "
-                                   "`fairswitch build` writes",
+                fail(Exit::kUsage,
+                     "--graft {}: empty or not readable; expected the manifest that "
+                     "`fairswitch build` writes",
                      options_.graft);
             }
             header.set_graft(manifest);
@@ -97,7 +98,8 @@ class Recording {
         ProgressLine line;
         while (recorder.healthy()) {
             const double elapsed = elapsed_s();
-            if (options_.duration_s > 0 && elapsed >= options_.duration_s) return "duration is over";
+            if (options_.duration_s > 0 && elapsed >= options_.duration_s)
+                return "duration is over";
             const auto left = std::chrono::milliseconds(
                 options_.duration_s > 0
                     ? static_cast<long>((options_.duration_s - elapsed) * 1e3) + 1
@@ -120,8 +122,8 @@ class Recording {
     }
 
     void show(const Recorder::Live& live, double elapsed, ProgressLine& line) {
-        line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}", elapsed,
-                              live.records, static_cast<double>(live.records) / elapsed,
+        line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}",
+                              elapsed, live.records, static_cast<double>(live.records) / elapsed,
                               static_cast<double>(live.bytes) / 1e6, live.dropped, arm_.name));
     }
 
@@ -147,8 +149,9 @@ class Recording {
         fmt::print(stderr, "{}: {} records, {} bytes, {} lost\n", log.path(), live.records,
                    log.bytes(), live.dropped);
         if (live.dropped > 0) {
-            fmt::print(stderr, "LOST {} records: the rings were full; load with a greater --ring-kb, "
-                               "or record fewer --kinds\n",
+            fmt::print(stderr,
+                       "LOST {} records: the rings were full; load with a greater --ring-kb, "
+                       "or record fewer --kinds\n",
                        live.dropped);
         }
         if (!recorder.violations().empty()) {
@@ -175,15 +178,19 @@ class Recording {
 class RecordCommand : public Command {
   public:
     CLI::App* declare(CLI::App& app) override {
-        auto* command = app.add_subcommand(
-            "record", "Record wakeup-preemption decisions into a log");
-        command->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there")
+        auto* command =
+            app.add_subcommand("record", "Record wakeup-preemption decisions into a log");
+        command
+            ->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there")
             ->required();
-        command->add_option("--watch", options_.watch,
-                            "Process, by pid or name, whose wakeups and switches are recorded too; "
-                            "can be repeated");
+        command
+            ->add_option("--watch", options_.watch,
+                         "Process, by pid or name, whose wakeups and switches are recorded too; "
+                         "can be repeated")
+            ->allow_extra_args(false);
         command->add_flag("--watch-command", options_.watch_command, "Watch COMMAND's process");
-        command->add_option("--duration", options_.duration_s, "Seconds to record (default: no limit)")
+        command
+            ->add_option("--duration", options_.duration_s, "Seconds to record (default: no limit)")
             ->check(CLI::PositiveNumber);
         command->add_option("--arm", options_.arm, "Arm to put in force, as for `set`")
             ->capture_default_str();

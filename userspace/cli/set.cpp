@@ -20,16 +20,18 @@ constexpr std::uint32_t kOutsideMask = 127;
 class SetCommand : public Command {
   public:
     CLI::App* declare(CLI::App& app) override {
-        auto* command = app.add_subcommand(
-            "set", "Put an arm in force, for as long as a session lasts");
-        command->add_option("ARM", arm_,
-                            "`stock`, or variants separated by commas: ID (the position that isn't "
-                            "stock), ID=with, ID=without; the others are stock")
+        auto* command =
+            app.add_subcommand("set", "Put an arm in force, for as long as a session lasts");
+        command
+            ->add_option("ARM", arm_,
+                         "`stock`, or variants separated by commas: ID (the position that isn't "
+                         "stock), ID=with, ID=without; the others are stock")
             ->required();
         command->add_option("COMMAND", command_, "Behind `--`: hold the arm while this runs");
         command->footer(
             "While another process has a session (record, ab), sets the arm there and returns.\n"
-            "Else begins a session of its own and holds it until Ctrl-C or until COMMAND ends; then "
+            "Else begins a session of its own and holds it until Ctrl-C or until COMMAND ends; "
+            "then "
             "every variant is stock again.\n"
             "Example: fairswitch set dequeue-delayed,lag-clamp -- hackbench -g 1");
         return command;
@@ -56,7 +58,8 @@ class SetCommand : public Command {
   private:
     static void put(const Device& device, const ArmSpec& arm, std::uint32_t number) {
         const fsw_set set = device.set(arm.name == "stock" ? 0 : number, arm.positions);
-        fmt::print(stderr, "arm {} ({}), generation {}: swapped in {:.1f} us, {} delayed in flight\n",
+        fmt::print(stderr,
+                   "arm {} ({}), generation {}: swapped in {:.1f} us, {} delayed in flight\n",
                    arm.name, describe_positions(arm.positions, device.variants()), set.generation,
                    static_cast<double>(set.end_ns - set.begin_ns) / 1e3, set.delayed_in_flight);
     }
@@ -65,7 +68,8 @@ class SetCommand : public Command {
         const std::string owner = process_name(static_cast<pid_t>(status.owner_pid));
         if (!command_.empty()) {
             fail(Exit::kUsage,
-                 "{} has the session, so this can't hold an arm for a COMMAND; leave COMMAND away to "
+                 "{} has the session, so this can't hold an arm for a COMMAND; leave COMMAND away "
+                 "to "
                  "set the arm there, or end that session",
                  owner);
         }

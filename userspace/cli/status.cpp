@@ -37,8 +37,9 @@ void print_others(const Livepatch& own) {
         const std::vector<std::string> theirs = Livepatch(name).functions();
         std::ranges::set_intersection(ours, theirs, std::back_inserter(both));
         if (!both.empty()) {
-            fmt::print("WARNING:    livepatch {} also patches {}: the one loaded last is in force\n",
-                       name, joined(both));
+            fmt::print(
+                "WARNING:    livepatch {} also patches {}: the one loaded last is in force\n", name,
+                joined(both));
         }
     }
 }
@@ -47,8 +48,8 @@ void print_session(const Device& device, const fsw_status& status) {
     fmt::print("state:      {}\n", status.state == FSW_STATE_OPEN
                                        ? "open: arms can be set"
                                        : "closed: not patched, or in transition");
-    fmt::print("arm:        {}, generation {}\n", status.arm == 0 ? "0 (stock)" : std::to_string(status.arm),
-               status.generation);
+    fmt::print("arm:        {}, generation {}\n",
+               status.arm == 0 ? "0 (stock)" : std::to_string(status.arm), status.generation);
     for (const Variant& variant : device.variants()) {
         fmt::print("  {:<20} {:<8} (stock: {})\n", variant.id,
                    status.positions & (1u << variant.index) ? "with" : "without",
@@ -72,9 +73,10 @@ void print_liveness(const Device& device, const fsw_status& before) {
     const std::uint64_t decisions = after.decisions - before.decisions;
     fmt::print("decisions:  {} since load, {} in the last second\n", after.decisions, decisions);
     if (after.recording != 0 && decisions == 0 && after.switches > before.switches) {
-        fmt::print("WARNING:    {} switches but no decision in that second: idle CPUs, or another "
-                   "livepatch is in force\n",
-                   after.switches - before.switches);
+        fmt::print(
+            "WARNING:    {} switches but no decision in that second: idle CPUs, or another "
+            "livepatch is in force\n",
+            after.switches - before.switches);
     }
 }
 
@@ -83,8 +85,9 @@ class StatusCommand : public Command {
     CLI::App* declare(CLI::App& app) override {
         auto* command = app.add_subcommand(
             "status", "Show the module's state, the arm in force and who has the session");
-        command->footer("Ends with 0 if arms can be set, 1 if not. Takes one second, in which it "
-                        "counts decisions.");
+        command->footer(
+            "Ends with 0 if arms can be set, 1 if not. Takes one second, in which it "
+            "counts decisions.");
         return command;
     }
 

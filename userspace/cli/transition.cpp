@@ -19,7 +19,8 @@ Transition watch_transition(const Livepatch& livepatch, std::chrono::seconds lim
         // Naming them reads all of /proc; most transitions are over before that.
         if (elapsed >= kNameTasksAfter) text += "; waiting for " + describe(livepatch.hold_ups());
         line.show(text);
-        result.interrupted = control.wait(std::chrono::milliseconds(0)) == RunControl::Event::kSignal;
+        result.interrupted =
+            control.wait(std::chrono::milliseconds(0)) == RunControl::Event::kSignal;
         return !result.interrupted;
     });
     result.elapsed_s = std::chrono::duration<double>(Clock::now() - begin).count();

@@ -11,9 +11,9 @@ namespace fairswitch {
 
 struct Transition {
     bool done = false;
-    bool interrupted = false;   // by a signal
+    bool interrupted = false;  // by a signal
     double elapsed_s = 0;
-    std::string held_up_by;     // tasks, when not done
+    std::string held_up_by;  // tasks, when not done
 };
 
 // `verb` begins the progress line, as "loading". A signal ends the wait.

@@ -23,7 +23,7 @@ class UnloadCommand : public Command {
     int run() override {
         const Livepatch livepatch(kModuleName);
         if (!livepatch.present() && !module_present()) {
-            fail(Exit::kImpossible, "fairswitch is not loaded; there is nothing to unload");
+            fail(Exit::kImpossible, "the module is not loaded; there is nothing to unload");
         }
         refuse_in_session();
         if (livepatch.present()) disable(livepatch);
@@ -33,9 +33,7 @@ class UnloadCommand : public Command {
     }
 
   private:
-    static bool module_present() {
-        return !first_line("/sys/module/fairswitch/initstate").empty();
-    }
+    static bool module_present() { return !first_line("/sys/module/fairswitch/initstate").empty(); }
 
     // The descriptor is closed again before the module is removed: it holds it.
     static void refuse_in_session() {

@@ -10,7 +10,9 @@
 namespace fairswitch {
 
 // C: pairs with the producer's release (B): the records before this head are whole.
-inline std::uint64_t load_head(const __u64* head) { return __atomic_load_n(head, __ATOMIC_ACQUIRE); }
+inline std::uint64_t load_head(const __u64* head) {
+    return __atomic_load_n(head, __ATOMIC_ACQUIRE);
+}
 
 // D: pairs with the producer's acquire (A): what is before this tail has been read.
 inline void store_tail(__u64* tail, std::uint64_t value) {

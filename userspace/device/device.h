@@ -16,7 +16,8 @@
 
 namespace fairswitch {
 
-// The open device. Throws Failure (kImpossible) when not root or without the module, with what to do.
+// The open device. Throws Failure (kImpossible) when not root or without the module, with what to
+// do.
 class Device {
   public:
     Device();
@@ -34,9 +35,9 @@ class Device {
     std::vector<Variant> variants_;
 };
 
-// The one session of the machine: while it lives its arm is in force and it may record. It ends with
-// this object (the descriptor is closed, gates go back to stock), with the process, or when the lease
-// isn't renewed, which a thread of its own does.
+// The one session of the machine: while it lives its arm is in force and it may record. It ends
+// with this object (the descriptor is closed, gates go back to stock), with the process, or when
+// the lease isn't renewed, which a thread of its own does.
 class Session {
   public:
     explicit Session(Device device,

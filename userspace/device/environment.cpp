@@ -89,7 +89,8 @@ std::string running_build_id() {
         const std::size_t name_at = at + sizeof(head);
         const std::size_t id_at = name_at + aligned(head[0]);
         if (id_at + head[1] > notes.size()) break;
-        if (head[2] == kBuildIdType && notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
+        if (head[2] == kBuildIdType &&
+            notes.compare(name_at, 4, std::string_view("GNU\0", 4)) == 0) {
             return notes.substr(id_at, head[1]);
         }
         at = id_at + aligned(head[1]);

@@ -23,8 +23,8 @@ Session::Lease::~Lease() {
 namespace {
 
 // The load that an experiment brings must not starve the renewal. A real-time thread that runs for
-// microseconds twice a second can't be, and its wakeups aren't decisions of the fair class. Where it
-// isn't allowed, the lease is as long as before, only less safe.
+// microseconds twice a second can't be, and its wakeups aren't decisions of the fair class. Where
+// it isn't allowed, the lease is as long as before, only less safe.
 void outrank_the_load() {
     const sched_param lowest_realtime{.sched_priority = 1};
     ::pthread_setschedparam(::pthread_self(), SCHED_FIFO, &lowest_realtime);

@@ -59,11 +59,12 @@ void check_rivals(const ModuleFile& module) {
     for (const std::string& name : livepatch_names()) {
         for (const std::string& function : Livepatch(name).functions()) {
             if (!module.functions.contains(function)) continue;
-            fail(Exit::kImpossible,
-                 "livepatch {} already patches {}, which this module patches too; one of them would "
-                 "silently not be in force: disable {} first (echo 0 > "
-                 "/sys/kernel/livepatch/{}/enabled)",
-                 name, function, name, name);
+            fail(
+                Exit::kImpossible,
+                "livepatch {} already patches {}, which this module patches too; one of them would "
+                "silently not be in force: disable {} first (echo 0 > "
+                "/sys/kernel/livepatch/{}/enabled)",
+                name, function, name, name);
         }
     }
 }
@@ -84,7 +85,8 @@ std::string explain_insert(int error, const ModuleFile& module) {
         case EINVAL:
             return "the kernel refuses the livepatch or a parameter (--ring-kb: a power of two)";
         case ENOENT:
-            return "a symbol or a function that the module names isn't in this kernel; was it built "
+            return "a symbol or a function that the module names isn't in this kernel; was it "
+                   "built "
                    "for this very package version?";
         case EEXIST:
             return "a module of this name is loaded already";

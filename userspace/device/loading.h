@@ -11,9 +11,9 @@ namespace fairswitch {
 
 inline constexpr const char* kModuleName = "fairswitch";
 
-// Refuses, with what to do, whatever can be known to fail: no root, no livepatch support, a module of
-// another kernel or that is no livepatch, ftrace off, loaded already, another livepatch on the same
-// functions.
+// Refuses, with what to do, whatever can be known to fail: no root, no livepatch support, a module
+// of another kernel or that is no livepatch, ftrace off, loaded already, another livepatch on the
+// same functions.
 void check_loadable(const ModuleFile& module);
 
 // finit_module(); the transition has begun when it returns.

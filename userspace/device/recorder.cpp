@@ -148,9 +148,9 @@ void Recorder::take_books_of(std::size_t ring) {
         books.add_dropped(lost);
         books.add_stored(stored);
         if (counted(kind) && offered != stored + lost) {
-            violations_ += fmt::format(
-                "CPU {}, kind {}: {} produced, but {} stored and {} dropped\n", cpus_[ring], kind,
-                offered, stored, lost);
+            violations_ +=
+                fmt::format("CPU {}, kind {}: {} produced, but {} stored and {} dropped\n",
+                            cpus_[ring], kind, offered, stored, lost);
         }
     }
 }

@@ -69,10 +69,11 @@ std::size_t RingReader::walk(Bytes run, std::size_t* pad, Counts* seen) const {
         const Framing frame = framing(rest);
         const std::uint64_t whole = static_cast<std::uint64_t>(frame.prefix) + frame.length;
         if (frame.prefix != 2 || whole < 8 || whole % 8 != 0 || whole > rest.size()) {
-            fail(Exit::kRunFailed,
-                 "the ring of CPU {} holds a record of {} bytes with {} left at byte {}; expected a "
-                 "multiple of 8 that fits; the recording can't go on",
-                 producer_->cpu, whole, rest.size(), tail_ + at);
+            fail(
+                Exit::kRunFailed,
+                "the ring of CPU {} holds a record of {} bytes with {} left at byte {}; expected a "
+                "multiple of 8 that fits; the recording can't go on",
+                producer_->cpu, whole, rest.size(), tail_ + at);
         }
         const unsigned kind = std::to_integer<unsigned>(rest[2]) >> 3;
         if (kind == FSW_KIND_PAD) {

@@ -1,9 +1,10 @@
 // Records in memory: plain structs, one per kind, with the names of proto/record.proto.
 //
 // The structs are made from the field lists of the shared header, so a field that is added there is
-// here too. Unlike the generated protobuf classes they are cheap to fill and to copy, and unlike the
-// packed structs of the ring their members may be pointed into. proto/record.proto is the manual of
-// every field. A scalar that is absent in the log reads 0; an absent submessage is std::nullopt.
+// here too. Unlike the generated protobuf classes they are cheap to fill and to copy, and unlike
+// the packed structs of the ring their members may be pointed into. proto/record.proto is the
+// manual of every field. A scalar that is absent in the log reads 0; an absent submessage is
+// std::nullopt.
 #pragma once
 
 #include <array>

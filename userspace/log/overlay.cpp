@@ -35,8 +35,7 @@ struct Shape {
 #define FSW_MASK_f64(name) mask.name##_tag = 0xff;
 #define FSW_MASK_s64(name) mask.name##_tag = 0xff;
 #define FSW_MASK_comm(name) mask.name##_tag = 0xff, mask.name##_len = 0xff;
-#define FSW_MASK_stamp(name) \
-    mask.name##_tag = 0xff, mask.name##_len = 0xff, set_mask(mask.name);
+#define FSW_MASK_stamp(name) mask.name##_tag = 0xff, mask.name##_len = 0xff, set_mask(mask.name);
 #define FSW_MASK_OPTIONAL(name) mask.name##_len = 0xff, set_mask(mask.name);
 #define FSW_MASK_entity(name) FSW_MASK_OPTIONAL(name)
 #define FSW_MASK_queue(name) FSW_MASK_OPTIONAL(name)
@@ -52,13 +51,13 @@ struct Shape {
 #define FSW_TAKE_comm(number, name) std::memcpy(out.name.data(), in.name, FSW_COMM_BYTES);
 #define FSW_TAKE_stamp(number, name) \
     if (!take(in.name, out.name)) return false;
-#define FSW_TAKE_OPTIONAL(number, type, name)                  \
-    if (in.name##_tag == FSW_TAG(number, type)) {              \
-        if (!take(in.name, out.name.emplace())) return false;  \
-    } else if (in.name##_tag == FSW_TAG_VOID) {                \
-        out.name.reset();                                      \
-    } else {                                                   \
-        return false;                                          \
+#define FSW_TAKE_OPTIONAL(number, type, name)                 \
+    if (in.name##_tag == FSW_TAG(number, type)) {             \
+        if (!take(in.name, out.name.emplace())) return false; \
+    } else if (in.name##_tag == FSW_TAG_VOID) {               \
+        out.name.reset();                                     \
+    } else {                                                  \
+        return false;                                         \
     }
 #define FSW_TAKE_entity(number, name) FSW_TAKE_OPTIONAL(number, entity, name)
 #define FSW_TAKE_queue(number, name) FSW_TAKE_OPTIONAL(number, queue, name)
@@ -70,14 +69,13 @@ struct Shape {
 #define FSW_READ_s32(name) out.name = in.name();
 #define FSW_READ_f64(name) out.name = in.name();
 #define FSW_READ_s64(name) out.name = in.name();
-#define FSW_READ_comm(name) \
-    out.name.fill('\0'), in.name().copy(out.name.data(), out.name.size());
+#define FSW_READ_comm(name) out.name.fill('\0'), in.name().copy(out.name.data(), out.name.size());
 #define FSW_READ_stamp(name) read(in.name(), out.name);
-#define FSW_READ_OPTIONAL(name)               \
-    if (in.has_##name()) {                    \
-        read(in.name(), out.name.emplace());  \
-    } else {                                  \
-        out.name.reset();                     \
+#define FSW_READ_OPTIONAL(name)              \
+    if (in.has_##name()) {                   \
+        read(in.name(), out.name.emplace()); \
+    } else {                                 \
+        out.name.reset();                    \
     }
 #define FSW_READ_entity(name) FSW_READ_OPTIONAL(name)
 #define FSW_READ_queue(name) FSW_READ_OPTIONAL(name)
@@ -85,15 +83,13 @@ struct Shape {
 #define FSW_READ(number, type, name) FSW_READ_##type(name)
 
 // For one message: mask it, copy it from the ring's layout, copy it from the generated class.
-#define FSW_MESSAGE(message, MESSAGE, Model, Generated)                       \
-    [[maybe_unused]] void set_mask(fsw_##message& mask) {                     \
-        FSW_##MESSAGE##_FIELDS(FSW_MASK)                                      \
-    }                                                                         \
-    [[maybe_unused]] bool take(const fsw_##message& in, model::Model& out) {  \
-        FSW_##MESSAGE##_FIELDS(FSW_TAKE) return true;                         \
-    }                                                                         \
-    [[maybe_unused]] void read(const Generated& in, model::Model& out) {      \
-        FSW_##MESSAGE##_FIELDS(FSW_READ)                                      \
+#define FSW_MESSAGE(message, MESSAGE, Model, Generated)                                      \
+    [[maybe_unused]] void set_mask(fsw_##message& mask) { FSW_##MESSAGE##_FIELDS(FSW_MASK) } \
+    [[maybe_unused]] bool take(const fsw_##message& in, model::Model& out) {                 \
+        FSW_##MESSAGE##_FIELDS(FSW_TAKE) return true;                                        \
+    }                                                                                        \
+    [[maybe_unused]] void read(const Generated& in, model::Model& out) {                     \
+        FSW_##MESSAGE##_FIELDS(FSW_READ)                                                     \
     }
 FSW_MESSAGE(stamp, STAMP, Stamp, Stamp)
 FSW_MESSAGE(entity, ENTITY, Entity, Entity)
@@ -133,9 +129,9 @@ bool overlay_as(const Shape<Packed>& shape, Bytes record, model::Record& out) {
     return take(packed.body, alternative<Model>(out));
 }
 
-#define FSW_SHAPE(number, message, MESSAGE)                                     \
-    const fsw_##message##_record message##_template =                           \
-        FSW_RECORD_TEMPLATE(number, message, MESSAGE);                          \
+#define FSW_SHAPE(number, message, MESSAGE)            \
+    const fsw_##message##_record message##_template =  \
+        FSW_RECORD_TEMPLATE(number, message, MESSAGE); \
     const Shape<fsw_##message##_record> message##_shape = make_shape(message##_template);
 FSW_KINDS(FSW_SHAPE)
 #undef FSW_SHAPE

@@ -49,9 +49,7 @@ LogReader::LogReader(Descriptor file, std::string name)
     read_header();
 }
 
-Bytes LogReader::unread() const {
-    return Bytes(buffer_).subspan(begin_, end_of_bytes_ - begin_);
-}
+Bytes LogReader::unread() const { return Bytes(buffer_).subspan(begin_, end_of_bytes_ - begin_); }
 
 // Reads more behind what is unread. False at the end of the file.
 bool LogReader::fill() {
@@ -108,8 +106,8 @@ void LogReader::read_header() {
     const std::string begins = hex(start);
     const Framing frame = framing(start);
     const auto tag_at = static_cast<std::size_t>(frame.prefix);
-    const bool foreign =
-        frame.prefix < 0 || (frame.prefix > 0 && start.size() > tag_at && start[tag_at] != kHeaderTag);
+    const bool foreign = frame.prefix < 0 ||
+                         (frame.prefix > 0 && start.size() > tag_at && start[tag_at] != kHeaderTag);
     const Bytes bytes = foreign ? Bytes() : next_bytes();
     if (!foreign && bytes.empty()) {
         fail(Exit::kUsage,

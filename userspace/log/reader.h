@@ -1,7 +1,7 @@
 // Reads a decision log from a file or a pipe, record by record, in the order of the file.
 //
-// That is the order in which rings were drained: records of one CPU are in order of time, records of
-// one runqueue are ordered by Stamp.seq only, since several CPUs can write about it.
+// That is the order in which rings were drained: records of one CPU are in order of time, records
+// of one runqueue are ordered by Stamp.seq only, since several CPUs can write about it.
 #pragma once
 
 #include <cstdint>

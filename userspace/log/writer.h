@@ -11,8 +11,8 @@
 
 namespace fairswitch {
 
-// Safe to call from several threads. A write that fails throws (no space, with the path and what was
-// written so far) and the whole records before it stay readable.
+// Safe to call from several threads. A write that fails throws (no space, with the path and what
+// was written so far) and the whole records before it stay readable.
 class LogWriter {
   public:
     // Replaces an existing file.
