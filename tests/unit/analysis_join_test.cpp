@@ -106,13 +106,34 @@ TEST(Join, LostWakeupsAreRealignedAndCounted) {
     Join j = join(evidence, &s.samples);
     EXPECT_EQ(j.realigned, 1u);
     expect_true_join(j);  // what is used is right
-    EXPECT_GE(j.count(Fate::kUsed), kPeriods - 3 - 16);
+    EXPECT_GE(j.count(Fate::kUsed), kPeriods - 3 - 32);
     EXPECT_GT(j.count(Fate::kNoRecords) + j.count(Fate::kUnsure), 0u);
     for (const Period& p : j.periods) {
         if (p.expected_ns > static_cast<int64_t>(kStart + 120 * kInterval)) {
             EXPECT_EQ(p.fate, Fate::kUsed);
         }
     }
+}
+
+TEST(Join, LongLossIsBridged) {
+    Stream s;
+    s.marker(1, 0, kStart - 1000);
+    for (uint64_t i = 0; i < 900; ++i) s.period(i, Stream::usual(i), i < 200 || i >= 600);
+    s.marker(2, 0, kStart + 900 * kInterval - 1000);
+    Evidence evidence = s.evidence();
+    Join j = join(evidence, &s.samples);
+    EXPECT_EQ(j.realigned, 1u);
+    expect_true_join(j);
+    EXPECT_GE(j.count(Fate::kUsed), 900u - 400 - 128);
+}
+
+TEST(Join, LateReadInStepIsJoined) {
+    Stream s = plain();
+    s.samples[40].latency_ns += 1'900'000;  // on the CPU, but stopped before it read the clock
+    Evidence evidence = s.evidence();
+    Join j = join(evidence, &s.samples);
+    EXPECT_EQ(j.count(Fate::kUsed), kPeriods);
+    EXPECT_EQ(j.realigned, 0u);
 }
 
 TEST(Join, SamplesOutsideBlocksAreGuard) {
@@ -223,7 +244,7 @@ TEST(Join, WithoutSamplesRecordsTell) {
     EXPECT_EQ(j.periods[5].latency_ns, static_cast<int64_t>(Stream::usual(5)));
 }
 
-TEST(Blocks, AreBetweenMarksWithTheArmOfTheLastSwap) {
+TEST(Blocks, AreBetweenMarksWithTheirArm) {
     Stream s;
     s.swap(1, kStart);
     s.marker(1, 0, kStart + 1000);

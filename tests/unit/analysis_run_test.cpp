@@ -325,9 +325,10 @@ class RunDirectory : public ::testing::Test {
             block->set_number(b);
             block->set_round(b / 2);
             block->set_arm((b + b / 2) % 2);
-            block->set_begin_ns(0);
-            block->set_end_ns(1'000'000'000);
-            block->set_switches(1234);
+            // As experiment() lays them out: 5 periods of guard, 60 measured.
+            block->set_begin_ns(kStart + (b * 65 + 5) * kInterval - 1000);
+            block->set_end_ns(kStart + (b * 65 + 65) * kInterval - 1000);
+            block->set_switches(1234 * 60 * kInterval / 1'000'000'000);
         }
         write_plan(dir_ + "/plan.textproto", plan);
     }
@@ -341,13 +342,25 @@ TEST_F(RunDirectory, ReportIsRebuiltFromFiles) {
     const std::string table = run.table_text();
     EXPECT_EQ(table.find("!!"), std::string::npos) << table;
     EXPECT_NE(table.find("dequeue-delayed"), std::string::npos);
-    EXPECT_NE(table.find("1234"), std::string::npos) << table;
+    EXPECT_NE(table.find("Context switches/s                   1230       1230"),
+              std::string::npos)
+        << table;
     EXPECT_NE(table.find("knows no policy 'fair'"), std::string::npos);
     EXPECT_EQ(run.joined().count(Fate::kUsed), 24u * 60);
     const std::string stories = run.worst_text();
     EXPECT_EQ(stories.rfind("72 samples above 1 ms, 72 explained, 0 not. The 5 latest:", 0), 0u)
         << stories;
     EXPECT_NE(stories.find("#5 "), std::string::npos);
+}
+
+TEST_F(RunDirectory, PlanKnowsItsBlocksWhenMarksAreLost) {
+    Stream s = experiment();
+    std::erase_if(s.records, [](const model::Record& record) {
+        return std::holds_alternative<model::Marker>(record);
+    });
+    write(s, "complete");
+    const auto run = fairswitch::Run::load(RunFiles::find(dir_), 0);
+    EXPECT_EQ(run.joined().count(Fate::kUsed), 24u * 60);
 }
 
 TEST_F(RunDirectory, OneSampleByItsCycle) {

@@ -16,6 +16,7 @@ constexpr double kMisfitCost_ns = 2'000'000;
 constexpr size_t kFirstWindow = 64;  // wakeups that the first shift must explain
 constexpr size_t kBoundSamples = 512;
 constexpr int64_t kSearch = 64;   // cycles around a misfit that a realignment may jump
+constexpr int64_t kMostSearch = 16384;
 constexpr int64_t kWindow = 32;   // samples that must bear it out
 constexpr size_t kUnsure = 16;
 
@@ -44,6 +45,19 @@ class Score {
         return sum / static_cast<double>(pairs_);
     }
 
+    // The same of the fitting ones alone.
+    double spread() const {
+        if (residuals_.empty()) return kNoCost;
+        std::vector<int64_t> sorted = residuals_;
+        std::sort(sorted.begin(), sorted.end());
+        const int64_t median = sorted[sorted.size() / 2];
+        // Nine tenths: one preempted sample must not make a stretch look out of step.
+        const size_t kept = std::max<size_t>(1, sorted.size() * 9 / 10);
+        double sum = 0;
+        for (size_t i = 0; i < kept; ++i) sum += std::llabs(sorted[i] - median);
+        return sum / static_cast<double>(kept);
+    }
+
     static constexpr double kNoCost = 1e18;
 
   private:
@@ -53,8 +67,12 @@ class Score {
 
 class Aligner {
   public:
-    Aligner(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes)
-        : samples_(samples), wakes_(wakes) {
+    Aligner(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes,
+            uint64_t most_lost)
+        : samples_(samples),
+          wakes_(wakes),
+          forward_(std::clamp<int64_t>(static_cast<int64_t>(most_lost) + kSearch, kSearch,
+                                       kMostSearch)) {
         for (size_t i = 0; i < samples.size(); ++i) by_cycle_.emplace(samples[i].cycle, i);
     }
 
@@ -65,6 +83,7 @@ class Aligner {
         set_bound();
         out_.found = true;
         walk();
+        accept_late_reads();
         return out_;
     }
 
@@ -132,7 +151,9 @@ class Aligner {
         // Recording usually begins before the program: without a reason against it, no shift.
         if (none <= 1.1 * best + 200) out_.shift = 0;
         out_.ambiguous = second < 1.3 * best + 500;
-        return score_first(first, out_.shift).share() >= 0.9;
+        const Score found = score_first(first, out_.shift);
+        spread_ = found.spread();
+        return found.share() >= 0.9;
     }
 
     void set_bound() {
@@ -152,32 +173,39 @@ class Aligner {
         int64_t shift = 0;
     };
 
-    // Another shift that the samples a little behind `first` bear out while `shift` doesn't. Between
-    // them lie samples whose wakeups were lost.
+    // The samples from `first` on have residuals as alike as those that the first shift was found
+    // with. That they fit the bound isn't enough: out of step, half of them do by chance.
+    bool in_step(size_t first, int64_t shift) const {
+        Score score = score_from(first, shift);
+        return score.share() >= 0.75 && score.cost() <= kMisfitCost_ns / 4 &&
+               score.spread() <= 4 * spread_ + kTruncation_ns;
+    }
+
+    // Another shift that the samples a little behind `first` bear out. Between them lie samples
+    // whose wakeups were lost.
     std::optional<Realignment> better_shift(size_t first, int64_t shift) const {
-        if (score_from(first, shift).share() >= 0.75) return std::nullopt;
-        for (size_t skip : {0, 4, 8, 16, 32, 64}) {
+        const auto most = static_cast<size_t>(forward_);
+        for (size_t skip = 0; skip <= most; skip = std::max<size_t>(4, skip * 2)) {
             const size_t from = first + skip;
             if (from >= samples_.size()) break;
-            if (score_from(from, shift).share() >= 0.9) return std::nullopt;
             if (auto other = best_shift_near(from, shift)) return Realignment{from, *other};
         }
         return std::nullopt;
     }
 
+    // Lost wakeups make the shift grow; it falls only where a wakeup brought no sample.
     std::optional<int64_t> best_shift_near(size_t first, int64_t shift) const {
         const size_t window = std::min<size_t>(kWindow, samples_.size() - first);
         std::optional<int64_t> best;
         double least = Score::kNoCost;
-        for (int64_t step = 1; step <= kSearch; ++step) {
-            for (int64_t candidate : {shift - step, shift + step}) {
-                Score score = score_from(first, candidate);
-                if (score.pairs() < std::max<size_t>(4, window * 3 / 4)) continue;
-                const double cost = score.cost();
-                if (score.share() < 0.95 || cost >= least) continue;
-                least = cost;
-                best = candidate;
-            }
+        for (int64_t candidate = shift - kSearch; candidate <= shift + forward_; ++candidate) {
+            if (candidate == shift) continue;
+            Score score = score_from(first, candidate);
+            if (score.pairs() < std::max<size_t>(4, window * 3 / 4)) continue;
+            const double cost = score.cost();
+            if (score.share() < 0.95 || cost >= least || !in_step(first, candidate)) continue;
+            least = cost;
+            best = candidate;
         }
         return best;
     }
@@ -187,12 +215,18 @@ class Aligner {
         return has_wake(wake) && residual(samples_[i], wake).has_value();
     }
 
+    // The samples just before a misfit may have fitted by chance.
+    void doubt_before(size_t misfit) {
+        for (size_t i = misfit - std::min(kUnsure, misfit); i < misfit; ++i)
+            if (out_.fit[i] != Fit::kNoWake) out_.fit[i] = Fit::kUnsure;
+    }
+
     void realign(size_t first, int64_t shift) {
         ++out_.realigned;
         for (size_t back = 1; back <= std::min(kUnsure, first); ++back) {
             size_t i = first - back;
-            if (!fits(i, shift)) break;
-            if (out_.fit[i] != Fit::kJoined) join(i, shift);
+            if (out_.fit[i] != Fit::kNoWake || !fits(i, shift)) break;
+            join(i, shift);
             out_.fit[i] = Fit::kUnsure;
         }
     }
@@ -206,29 +240,54 @@ class Aligner {
 
     void walk() {
         int64_t shift = out_.shift;
+        bool lost_step = false;
+        size_t next_try = 0;
         for (size_t i = 0; i < samples_.size(); ++i) {
-            if (!fits(i, shift) && static_cast<int64_t>(samples_[i].cycle) >= shift) {
-                if (auto other = better_shift(i, shift)) {
+            const bool begun = static_cast<int64_t>(samples_[i].cycle) >= shift;
+            if (begun && i >= next_try && (lost_step || !fits(i, shift))) {
+                const bool was_lost = lost_step;
+                lost_step = !in_step(i, shift);
+                if (lost_step && !was_lost) doubt_before(i);
+                next_try = lost_step ? i + kWindow / 4 : i;
+                if (auto other = lost_step ? better_shift(i, shift) : std::nullopt) {
                     shift = other->shift;
                     i = other->first;
                     realign(i, shift);
+                    lost_step = false;
+                    next_try = i + 1;
                 }
             }
-            join(i, shift);
+            if (!lost_step) join(i, shift);
+        }
+    }
+
+    // Not before it was switched in, later than usual, and in step with its neighbours.
+    void accept_late_reads() {
+        for (size_t i = 1; i + 1 < samples_.size(); ++i) {
+            if (out_.fit[i] != Fit::kContrary || out_.fit[i - 1] != Fit::kJoined) continue;
+            const bool in_step = out_.wake[i] == out_.wake[i - 1] + 1 &&
+                                 out_.fit[i + 1] == Fit::kJoined &&
+                                 out_.wake[i + 1] == out_.wake[i] + 1;
+            const std::vector<int64_t>& floors = wakes_[out_.wake[i]].ns;
+            if (in_step && samples_[i].latency_ns >= floors.back() - kTruncation_ns)
+                out_.fit[i] = Fit::kJoined;
         }
     }
 
     const std::vector<CyclicSample>& samples_;
     const std::vector<WakeFloors>& wakes_;
+    const int64_t forward_;
     std::unordered_map<uint64_t, size_t> by_cycle_;
     int64_t bound_ = kFirstBound_ns;
+    double spread_ = 0;  // of the residuals that the first shift left
     Alignment out_;
 };
 
 }  // namespace
 
-Alignment align(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes) {
-    return Aligner(samples, wakes).run();
+Alignment align(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes,
+                uint64_t most_lost) {
+    return Aligner(samples, wakes, most_lost).run();
 }
 
 }  // namespace fairswitch

@@ -10,7 +10,8 @@
 // must hold (-2 us for truncation). The shift that fits the first wakeups best is taken; the bound
 // is then derived from what the fitting ones needed. From there on every sample is checked. Where
 // it doesn't fit and another shift explains the following samples, the join is realigned there, and
-// the samples just before, which fit both, are marked unsure.
+// the samples just before, which fit both, are marked unsure. A sample that was read later than the
+// bound allows, but whose neighbours are in step, belongs where it stands.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,8 @@ struct Alignment {
     std::vector<size_t> wake;  // per sample, meaningful unless kNoWake
 };
 
-Alignment align(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes);
+// `most_lost`: as many wakeups can be missing from the records in one stretch.
+Alignment align(const std::vector<CyclicSample>& samples, const std::vector<WakeFloors>& wakes,
+                uint64_t most_lost = 0);
 
 }  // namespace fairswitch

@@ -7,24 +7,11 @@
 namespace fairswitch {
 namespace {
 
-// The arm's number of the last swap before the moment; swaps of one request differ by runqueue only
-// in time.
-uint32_t arm_before(const Evidence& evidence, uint64_t time_ns, uint32_t otherwise) {
-    uint32_t arm = otherwise;
-    for (const model::Swap& swap : evidence.swaps()) {
-        if (swap.stamp.time_ns > time_ns) break;
-        arm = swap.stamp.arm;
-    }
-    return arm;
-}
-
 std::vector<Block> marked_blocks(const Evidence& evidence) {
     std::vector<Block> blocks;
     for (const model::Marker& mark : evidence.markers()) {
-        if (mark.id == MARKER_BLOCK_BEGIN) {
-            uint32_t arm = arm_before(evidence, mark.stamp.time_ns, mark.stamp.arm);
-            blocks.push_back({mark.value, mark.stamp.time_ns, 0, arm});
-        }
+        if (mark.id == MARKER_BLOCK_BEGIN)
+            blocks.push_back({mark.value, mark.stamp.time_ns, 0, mark.stamp.arm});
         if (mark.id == MARKER_BLOCK_END && !blocks.empty() && blocks.back().number == mark.value)
             blocks.back().end_ns = mark.stamp.time_ns;
     }

@@ -89,9 +89,10 @@ class Switches {
 
 class Joiner {
   public:
-    Joiner(const Evidence& evidence, const std::vector<CyclicSample>* samples)
+    Joiner(const Evidence& evidence, const std::vector<CyclicSample>* samples,
+           const std::vector<Block>& blocks)
         : evidence_(evidence), samples_(samples) {
-        for (const Block& block : find_blocks(evidence)) out_.blocks.push_back({block, {}, 0, 0});
+        for (const Block& block : blocks) out_.blocks.push_back({block, {}, 0, 0});
         out_.from_records = samples == nullptr;
     }
 
@@ -165,7 +166,7 @@ class Joiner {
         std::vector<CyclicSample> own;
         for (const CyclicSample& sample : *samples_)
             if (sample.thread == number) own.push_back(sample);
-        const Alignment alignment = align(own, floors);
+        const Alignment alignment = align(own, floors, longest_gap(periods));
         out_.realigned += alignment.realigned;
         note_alignment(alignment, number, own.size());
         for (size_t i = 0; i < own.size(); ++i) {
@@ -175,6 +176,14 @@ class Joiner {
             }
             take(periods[alignment.wake[i]], own[i], alignment.fit[i]);
         }
+    }
+
+    // In periods: what lies between two recorded wakeups was skipped or lost.
+    uint64_t longest_gap(const std::vector<Period>& periods) const {
+        int64_t longest = 0;
+        for (size_t i = 1; i < periods.size(); ++i)
+            longest = std::max(longest, periods[i].expected_ns - periods[i - 1].expected_ns);
+        return out_.interval_ns ? static_cast<uint64_t>(longest) / out_.interval_ns : 0;
     }
 
     void take(Period& period, const CyclicSample& sample, Fit fit) {
@@ -284,8 +293,13 @@ bool fate_in_table(Fate fate) {
     return fate == Fate::kUsed || fate == Fate::kLost || fate == Fate::kContrary;
 }
 
+Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples,
+          const std::vector<Block>& blocks) {
+    return Joiner(evidence, samples, blocks).run();
+}
+
 Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples) {
-    return Joiner(evidence, samples).run();
+    return join(evidence, samples, find_blocks(evidence));
 }
 
 }  // namespace fairswitch

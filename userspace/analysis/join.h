@@ -104,6 +104,9 @@ struct Join {
 // The blocks that a log tells: from marks, else from swaps, else all of it.
 std::vector<Block> find_blocks(const Evidence& evidence);
 
+// `samples` null: latencies from the records alone.
+Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples,
+          const std::vector<Block>& blocks);
 Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples);
 
 }  // namespace fairswitch

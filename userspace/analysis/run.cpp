@@ -19,6 +19,14 @@ constexpr int64_t kLate_ns = 1'000'000;
 // worst ones, so that memory stays bounded.
 constexpr size_t kMostWindows = 1000;
 
+// The plan knows its blocks even where marks were lost.
+std::vector<Block> planned_blocks(const Experiment& plan) {
+    std::vector<Block> blocks;
+    for (const ExperimentBlock& block : plan.blocks())
+        blocks.push_back({block.number(), block.begin_ns(), block.end_ns(), block.arm()});
+    return blocks;
+}
+
 std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
 
 }  // namespace
@@ -74,7 +82,10 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
     run.read_samples(files.cyclictest);
     const std::vector<CyclicSample>* samples =
         run.cyclic_ && !run.cyclic_->samples.empty() ? &run.cyclic_->samples : nullptr;
-    run.join_ = std::make_unique<Join>(join(*run.evidence_, samples));
+    const bool planned = run.plan_ && run.plan_->blocks_size() > 0;
+    run.join_ = std::make_unique<Join>(
+        join(*run.evidence_, samples,
+             planned ? planned_blocks(*run.plan_) : find_blocks(*run.evidence_)));
     run.tally_ = std::make_unique<Tally>(run.join_->blocks);
     run.choose(worst, chosen);
     run.read_log_for_decisions(files.log);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@ using namespace std::chrono_literals;
 // Between fork and exec: only what is safe after a fork of a threaded process.
 [[noreturn]] void run_child(const char* command, int output, int hold, pid_t parent) {
     setpgid(0, 0);
+    setpriority(PRIO_PROCESS, 0, 0);  // ours may be raised
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent) _exit(127);
     int null = open("/dev/null", O_RDONLY);
