@@ -12,13 +12,16 @@ fetch_usage() {
     cat <<'USAGE'
 usage: scripts/lab fetch TARGET [--offline]
 Finds the newest kernel version for which image, headers, kbuild and source all exist, and
-unpacks them into the cache. With --offline, uses the newest version already in the cache.
+unpacks them into the cache. For a kernel of another Debian release, makes a root with that
+release's compiler, too. With --offline, uses the newest version already in the cache.
 USAGE
 }
 
 # Prints "package version" for every kernel package of the target that apt knows.
 known_packages() {
-    local prefix="^linux-(image|headers|kbuild|source)-${TARGET_VERSION//./\\.}"
+    # Newer packages split the image into binary and modules, and its own package is empty.
+    local kinds='image|binary|binary-unsigned|modules|base|headers|kbuild|source'
+    local prefix="^linux-($kinds)-${TARGET_VERSION//./\\.}"
     local names
     mapfile -t names < <(apt-cache search --names-only "$prefix" 2>/dev/null | cut -d' ' -f1)
     ((${#names[@]})) || return 0
@@ -33,12 +36,18 @@ complete_set() {
         $2 != wanted { next }
         $1 ~ "^linux-image-" abi "-" flavour "$" { image = $1 }
         $1 ~ "^linux-image-" abi "-" flavour "-unsigned$" { unsigned = $1 }
+        $1 ~ "^linux-binary-" abi "-" flavour "$" { binary = $1 }
+        $1 ~ "^linux-binary-unsigned-" abi "-" flavour "$" { unsigned_binary = $1 }
+        $1 ~ "^linux-modules-" abi "-" flavour "$" { modules = $1 }
+        $1 ~ "^linux-base-" abi "-" flavour "$" { base = $1 }
         $1 ~ "^linux-headers-" abi "-" flavour "$" { headers = $1 }
         $1 ~ "^linux-headers-" abi "-common$" { common = $1 }
         $1 ~ "^linux-kbuild-" series "[.]" { kbuild = $1 }
         $1 == "linux-source-" series { source = $1 }
         END {
             if (image == "") image = unsigned
+            if (binary == "") binary = unsigned_binary
+            if (modules != "") image = binary == "" ? "" : binary "\n" modules "\n" base
             if (image != "" && headers != "" && common != "" && kbuild != "" && source != "")
                 print image "\n" headers "\n" common "\n" kbuild "\n" source
         }'
@@ -55,7 +64,7 @@ resolve_version() {
     while read -r candidate; do
         [[ -n $candidate ]] || continue
         mapfile -t PACKAGES < <(complete_set "$candidate" <<<"$known")
-        if ((${#PACKAGES[@]} == 5)); then
+        if ((${#PACKAGES[@]} >= 5)); then
             VERSION=$candidate
             return 0
         fi
@@ -70,7 +79,11 @@ as_root() {
 
 refresh_lists() {
     say "refreshing the package lists"
-    as_root apt-get -q update >/dev/null 2>&1 || true
+    if ((FOREIGN)); then
+        apt-get -q update >/dev/null 2>&1 || true
+    else
+        as_root apt-get -q update >/dev/null 2>&1 || true
+    fi
 }
 
 download_packages() {
@@ -88,7 +101,11 @@ relocate_headers() {
     local escaped='$(dir $(abspath $(lastword $(MAKEFILE_LIST))))..'
     grep -q '^include /usr/src/' "$makefile" ||
         die "$EXIT_FAILED" "unexpected $makefile: no 'include /usr/src/…' line to relocate"
-    sed -i "s,^include /usr/src,include $escaped," "$makefile"
+    # Newer ones name their own place, too; ':=', since an include changes MAKEFILE_LIST.
+    # shellcheck disable=SC2016
+    local own='$(patsubst %/,%,$(dir $(abspath $(lastword $(MAKEFILE_LIST)))))'
+    sed -i -e "s,^include /usr/src,include $escaped," \
+        -e "s|^KBUILD_OUTPUT=/usr/src/.*|KBUILD_OUTPUT := $own|" "$makefile"
 }
 
 # Extracts only what the graft compiles: the scheduler, the private headers beside it, and the
@@ -104,9 +121,22 @@ unpack_source() {
         die "$EXIT_FAILED" "$(basename "$deb") has no kernel/sched/fair.c below $top"
 }
 
+# Newer packages keep image, configuration and modules together below /usr/lib; put them where
+# older ones have them, so that only one layout has to be known.
+settle_layout() {
+    local root=$1 release
+    [[ -d $root/usr/lib/modules ]] || return 0
+    release=$(basename "$root"/usr/lib/modules/*)
+    mkdir -p "$root/boot" "$root/lib" &&
+        mv "$root/usr/lib/modules" "$root/lib/modules" &&
+        mv "$root/lib/modules/$release/vmlinuz" "$root/boot/vmlinuz-$release" &&
+        mv "$root/lib/modules/$release/config" "$root/boot/config-$release"
+}
+
 write_env() {
-    local staging=$1 home=$2 image release
-    image=$(cd "$staging/root/boot" && ls vmlinuz-*)
+    local staging=$1 home=$2 image release tools=''
+    if ((FOREIGN)); then tools=$(tools_root); fi
+    image=$(cd "$staging/root/boot" && ls vmlinuz-*) || return 1
     release=${image#vmlinuz-}
     cat >"$staging/target.env" <<ENV
 TARGET='$TARGET'
@@ -121,6 +151,7 @@ MODULES='$home/root/lib/modules/$release'
 KALLSYMS='$home/kallsyms'
 NOTES='$home/notes'
 PROC_VERSION='$home/version'
+TOOLS_ROOT='$tools'
 ENV
 }
 
@@ -148,6 +179,8 @@ unpack_version() {
             linux-headers-*) relocate_headers "$staging/root" "$package" ;;
         esac
     done
+    settle_layout "$staging/root" ||
+        die "$EXIT_FAILED" "the image packages of $VERSION have neither /boot nor /usr/lib/modules"
     write_env "$staging" "$home" || die "$EXIT_FAILED" "cannot write $staging/target.env"
 }
 
@@ -170,11 +203,13 @@ install_version() {
 }
 
 check_host() {
-    local suite
-    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-    [[ $suite == "$TARGET_SUITE" ]] || die "$EXIT_IMPOSSIBLE" \
-        "target $TARGET needs Debian $TARGET_SUITE and its $TARGET_COMPILER; this host is ${suite:-unknown}"
-    need_tools apt-get apt-cache dpkg-deb tar xz "$TARGET_COMPILER"
+    need_tools apt-get apt-cache dpkg-deb tar xz
+    read_foreign
+    if ((FOREIGN)); then
+        use_foreign_archive
+    else
+        need_tools "$TARGET_COMPILER"
+    fi
 }
 
 fall_back_to_cache() {
@@ -199,6 +234,11 @@ lab_fetch() {
         fall_back_to_cache "offline by request"
         return
     fi
+    fetch_kernel
+    if ((FOREIGN)); then make_tools_root; fi
+}
+
+fetch_kernel() {
     resolve_version || { refresh_lists && resolve_version; } || {
         fall_back_to_cache "apt knows no version of $TARGET with image, headers, kbuild and source"
         return

@@ -16,8 +16,8 @@ lab_kallsyms() {
     out=$(mktemp -d "$home/.kallsyms.XXXXXX")
     (lab_run --timeout 180 --append nokaslr --out "$out" -- \
         'cp /proc/version /sys/kernel/notes /out/ && cat /proc/kallsyms >/out/kallsyms') || code=$?
-    if ((code == 0)) && ! grep -q ' [Tt] check_preempt_wakeup_fair$' "$out/kallsyms"; then
-        say "the symbols brought back hold no check_preempt_wakeup_fair"
+    if ((code == 0)) && ! grep -q ' [Tt] enqueue_task_fair$' "$out/kallsyms"; then
+        say "the symbols brought back hold no enqueue_task_fair"
         code=$EXIT_FAILED
     fi
     if ((code == 0)); then
