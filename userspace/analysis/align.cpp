@@ -173,12 +173,15 @@ class Aligner {
         int64_t shift = 0;
     };
 
-    // The samples from `first` on have residuals as alike as those that the first shift was found
-    // with. That they fit the bound isn't enough: out of step, half of them do by chance.
+    // The residuals from `first` on are as alike as those that the first shift was found with.
+    // Some that fit aren't enough: out of step, half of them do by chance.
+    bool alike(const Score& score) const {
+        return score.spread() <= 4 * spread_ + kTruncation_ns;
+    }
+
     bool in_step(size_t first, int64_t shift) const {
-        Score score = score_from(first, shift);
-        return score.share() >= 0.75 && score.cost() <= kMisfitCost_ns / 4 &&
-               score.spread() <= 4 * spread_ + kTruncation_ns;
+        const Score score = score_from(first, shift);
+        return score.share() >= 0.9 || (score.share() >= 0.75 && alike(score));
     }
 
     // Another shift that the samples a little behind `first` bear out. Between them lie samples
@@ -203,7 +206,7 @@ class Aligner {
             Score score = score_from(first, candidate);
             if (score.pairs() < std::max<size_t>(4, window * 3 / 4)) continue;
             const double cost = score.cost();
-            if (score.share() < 0.95 || cost >= least || !in_step(first, candidate)) continue;
+            if (score.share() < 0.95 || cost >= least || !alike(score)) continue;
             least = cost;
             best = candidate;
         }
@@ -240,25 +243,33 @@ class Aligner {
 
     void walk() {
         int64_t shift = out_.shift;
-        bool lost_step = false;
+        std::optional<size_t> lost_at;  // out of step since that sample
         size_t next_try = 0;
         for (size_t i = 0; i < samples_.size(); ++i) {
             const bool begun = static_cast<int64_t>(samples_[i].cycle) >= shift;
-            if (begun && i >= next_try && (lost_step || !fits(i, shift))) {
-                const bool was_lost = lost_step;
-                lost_step = !in_step(i, shift);
-                if (lost_step && !was_lost) doubt_before(i);
-                next_try = lost_step ? i + kWindow / 4 : i;
-                if (auto other = lost_step ? better_shift(i, shift) : std::nullopt) {
+            if (begun && i >= next_try && (lost_at || !fits(i, shift))) {
+                if (in_step(i, shift)) {
+                    if (lost_at) rejoin(*lost_at, i, shift);
+                    lost_at.reset();
+                } else if (auto other = better_shift(i, shift)) {
+                    doubt_before(lost_at.value_or(i));
                     shift = other->shift;
                     i = other->first;
                     realign(i, shift);
-                    lost_step = false;
-                    next_try = i + 1;
+                    lost_at.reset();
+                } else {
+                    if (!lost_at) lost_at = i;
+                    next_try = i + kWindow / 4;
                 }
             }
-            if (!lost_step) join(i, shift);
+            if (!lost_at) join(i, shift);
         }
+        if (lost_at) doubt_before(*lost_at);
+    }
+
+    // It was only a bad stretch.
+    void rejoin(size_t from, size_t to, int64_t shift) {
+        for (size_t i = from; i < to; ++i) join(i, shift);
     }
 
     // Not before it was switched in, later than usual, and in step with its neighbours.

@@ -5,6 +5,7 @@
 namespace fairswitch {
 namespace {
 
+constexpr uint64_t kStall_ns = 1'000'000;  // to leave the CPU takes some microseconds
 constexpr uint64_t kMargin_ns = 1000;  // the clock may step back a little across an update
 
 void sort_decisions(std::vector<model::Decision>& decisions) {
@@ -41,11 +42,22 @@ const model::Switch* first_switch(const Period& period, const Evidence& evidence
     return nullptr;
 }
 
+// Woken on the CPU, it took the thread long to leave it, though there was nothing left to do.
+bool stalled(const Period& period, const Evidence& evidence) {
+    const uint64_t woken = period.wake.stamp.time_ns;
+    for (const auto& [cpu, switches] : evidence.switches())
+        for (const model::Switch& s : switches)
+            if (s.prev_pid == period.pid && s.stamp.time_ns > woken)
+                return s.stamp.time_ns - woken > kStall_ns;
+    return false;
+}
+
 Cause cause_of_wait(const Period& period, const Evidence& evidence,
                     const DecisionStore& decisions) {
     auto about = decisions.about(period);
     if (!about.empty()) return cause_of_decision(*about.front());
-    if (period.still_running) return Cause::kStillRunning;
+    if (period.still_running) return stalled(period, evidence) ? Cause::kCpuStalled
+                                                               : Cause::kStillRunning;
     const model::Switch* first = first_switch(period, evidence);
     if (!first || first->prev_pid != 0) return Cause::kNoDecision;
     return first->next_pid == period.pid ? Cause::kIdleTarget : Cause::kIdleOthers;
@@ -65,6 +77,7 @@ const char* cause_text(Cause cause) {
         case Cause::kKeptFeature: return "kept waiting: wakeup preemption is switched off";
         case Cause::kPreemptWaited: return "preemption decided, yet it waited";
         case Cause::kStillRunning: return "woken before it had left the CPU: no check, others ran";
+        case Cause::kCpuStalled: return "its CPU stood still: a virtual CPU without time, interrupts";
         case Cause::kIdleTarget: return "its CPU was idle and slow to switch to it";
         case Cause::kIdleOthers: return "its CPU was idle: no check, and the next picks chose others";
         case Cause::kReadLate: return "preempted before it read the clock";

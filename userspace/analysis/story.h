@@ -26,6 +26,7 @@ enum class Cause : size_t {
     kKeptFeature,      // wakeup preemption is switched off
     kPreemptWaited,    // preempt decided, yet it waited
     kStillRunning,     // woken before it had left the CPU: no check is made, then others ran
+    kCpuStalled,       // woken while on the CPU, and its CPU did nothing for more than 1 ms
     kIdleTarget,       // its CPU was idle and slow to switch: no decision to make
     kIdleOthers,       // its CPU was idle, and the next picks chose others
     kReadLate,         // switched in, preempted again before it read the clock

@@ -126,17 +126,18 @@ SwapTimes swap_times(const Evidence& evidence) {
 }
 
 // Latencies that come from the machine and not from its scheduler.
-void warn_of_late_timers(Table& table) {
-    uint64_t late = 0, timers = 0;
+void warn_of_machine(Table& table) {
+    uint64_t late = 0, machine = 0;
     for (const ArmColumn& column : table.columns) {
         for (uint64_t count : column.late_causes) late += count;
-        if (!column.late_causes.empty())
-            timers += column.late_causes[static_cast<size_t>(Cause::kTimer)];
+        if (column.late_causes.empty()) continue;
+        for (Cause cause : {Cause::kTimer, Cause::kCpuStalled})
+            machine += column.late_causes[static_cast<size_t>(cause)];
     }
-    if (late < 20 || timers * 4 < late) return;
+    if (late < 20 || machine * 4 < late) return;
     table.warnings.push_back(fmt::format(
-        "{} OF {} LATE SAMPLES COME FROM LATE TIMERS: the machine, or its host, was too busy",
-        timers, late));
+        "{} OF {} LATE SAMPLES COME FROM LATE TIMERS OR STALLED CPUS: the host was too busy",
+        machine, late));
 }
 
 void add_warnings(Table& table, const TableInput& input) {
@@ -176,7 +177,7 @@ Table build_table(const TableInput& input) {
     table.notes = input.join.notes;
     if (input.plan) table.load = input.plan->load_result();
     add_warnings(table, input);
-    warn_of_late_timers(table);
+    warn_of_machine(table);
     return table;
 }
 
