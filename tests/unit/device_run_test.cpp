@@ -76,11 +76,15 @@ TEST(RunControl, TheCommandInheritsNoDescriptorOfOurs) {
     const std::string list = std::filesystem::temp_directory_path() /
                              ("fairswitch-descriptors-" + std::to_string(::getpid()));
     RunControl control;
-    control.prepare({"sh", "-c", "ls /proc/$$/fd | sort -n | tr '\\n' ' ' > " + list});
+    // Listed before any pipe is made: a pipeline's own ends would be listed too.
+    control.prepare({"sh", "-c",
+                     "ls /proc/$$/fd > " + list + ".raw; sort -n " + list + ".raw | tr '\\n' ' ' > " +
+                         list});
     control.go();
     EXPECT_EQ(control.wait(milliseconds(10'000)), Event::kCommandEnded);
     EXPECT_EQ(first_line(list), expected);
     std::filesystem::remove(list);
+    std::filesystem::remove(list + ".raw");
 }
 
 TEST(ModuleFile, RefusesWhatIsNoModule) {
