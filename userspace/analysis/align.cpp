@@ -15,9 +15,9 @@ constexpr int64_t kLeastBound_ns = 50'000;
 constexpr double kMisfitCost_ns = 2'000'000;
 constexpr size_t kFirstWindow = 64;  // wakeups that the first shift must explain
 constexpr size_t kBoundSamples = 512;
-constexpr int64_t kSearch = 64;   // cycles around a misfit that a realignment may jump
+constexpr int64_t kSearch = 64;  // cycles around a misfit that a realignment may jump
 constexpr int64_t kMostSearch = 16384;
-constexpr int64_t kWindow = 32;   // samples that must bear it out
+constexpr int64_t kWindow = 32;  // samples that must bear it out
 constexpr size_t kUnsure = 16;
 
 // How well a shift explains some samples. Not the size of the residuals tells, but their spread: a
@@ -175,9 +175,7 @@ class Aligner {
 
     // The residuals from `first` on are as alike as those that the first shift was found with.
     // Some that fit aren't enough: out of step, half of them do by chance.
-    bool alike(const Score& score) const {
-        return score.spread() <= 4 * spread_ + kTruncation_ns;
-    }
+    bool alike(const Score& score) const { return score.spread() <= 4 * spread_ + kTruncation_ns; }
 
     bool in_step(size_t first, int64_t shift) const {
         const Score score = score_from(first, shift);
@@ -243,28 +241,30 @@ class Aligner {
 
     void walk() {
         int64_t shift = out_.shift;
-        std::optional<size_t> lost_at;  // out of step since that sample
+        bool lost = false;   // out of step …
+        size_t lost_at = 0;  // … since that sample
         size_t next_try = 0;
         for (size_t i = 0; i < samples_.size(); ++i) {
             const bool begun = static_cast<int64_t>(samples_[i].cycle) >= shift;
-            if (begun && i >= next_try && (lost_at || !fits(i, shift))) {
+            if (begun && i >= next_try && (lost || !fits(i, shift))) {
                 if (in_step(i, shift)) {
-                    if (lost_at) rejoin(*lost_at, i, shift);
-                    lost_at.reset();
+                    if (lost) rejoin(lost_at, i, shift);
+                    lost = false;
                 } else if (auto other = better_shift(i, shift)) {
-                    doubt_before(lost_at.value_or(i));
+                    doubt_before(lost ? lost_at : i);
                     shift = other->shift;
                     i = other->first;
                     realign(i, shift);
-                    lost_at.reset();
+                    lost = false;
                 } else {
-                    if (!lost_at) lost_at = i;
+                    if (!lost) lost_at = i;
+                    lost = true;
                     next_try = i + kWindow / 4;
                 }
             }
-            if (!lost_at) join(i, shift);
+            if (!lost) join(i, shift);
         }
-        if (lost_at) doubt_before(*lost_at);
+        if (lost) doubt_before(lost_at);
     }
 
     // It was only a bad stretch.
@@ -272,15 +272,25 @@ class Aligner {
         for (size_t i = from; i < to; ++i) join(i, shift);
     }
 
-    // Not before it was switched in, later than usual, and in step with its neighbours.
+    // The nearest joined sample in that direction is as many wakeups away as cycles.
+    bool in_step_with_neighbour(size_t i, int step) const {
+        size_t at = i;
+        for (size_t n = 0; n < kUnsure; ++n) {
+            at += step;
+            if (at >= samples_.size()) return false;
+            if (out_.fit[at] != Fit::kJoined) continue;
+            return samples_[at].cycle - samples_[i].cycle == out_.wake[at] - out_.wake[i];
+        }
+        return false;
+    }
+
+    // Not before it was switched in, only later than usual, and in step with its neighbours.
     void accept_late_reads() {
-        for (size_t i = 1; i + 1 < samples_.size(); ++i) {
-            if (out_.fit[i] != Fit::kContrary || out_.fit[i - 1] != Fit::kJoined) continue;
-            const bool in_step = out_.wake[i] == out_.wake[i - 1] + 1 &&
-                                 out_.fit[i + 1] == Fit::kJoined &&
-                                 out_.wake[i + 1] == out_.wake[i] + 1;
-            const std::vector<int64_t>& floors = wakes_[out_.wake[i]].ns;
-            if (in_step && samples_[i].latency_ns >= floors.back() - kTruncation_ns)
+        for (size_t i = 0; i < samples_.size(); ++i) {
+            if (out_.fit[i] != Fit::kContrary) continue;
+            const int64_t floor = wakes_[out_.wake[i]].ns.back();
+            if (samples_[i].latency_ns >= floor - kTruncation_ns && in_step_with_neighbour(i, -1) &&
+                in_step_with_neighbour(i, 1))
                 out_.fit[i] = Fit::kJoined;
         }
     }

@@ -28,16 +28,16 @@ struct WakeFloors {
 };
 
 enum class Fit : uint8_t {
-    kNoWake,   // no record of its wakeup
-    kUnsure,   // next to a realignment
-    kContrary, // its latency contradicts the records
+    kNoWake,    // no record of its wakeup
+    kUnsure,    // next to a realignment
+    kContrary,  // its latency contradicts the records
     kJoined,
 };
 
 struct Alignment {
-    bool found = false;        // no shift explains the samples: nothing is joined
-    bool ambiguous = false;    // another shift explains them as well: the latencies hardly differ
-    int64_t shift = 0;         // cycle - wakeup, at the start
+    bool found = false;      // no shift explains the samples: nothing is joined
+    bool ambiguous = false;  // another shift explains them as well: the latencies hardly differ
+    int64_t shift = 0;       // cycle - wakeup, at the start
     uint64_t realigned = 0;
     int64_t bound_ns = 0;      // switched in → clock read, at most
     std::vector<Fit> fit;      // per sample

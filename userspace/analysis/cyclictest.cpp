@@ -45,10 +45,9 @@ bool parse_summary(const std::string& line, CyclicSummary& ret_summary) {
     CyclicSummary& s = ret_summary;
     unsigned long long interval = 0, cycles = 0;
     long long min = 0, act = 0, avg = 0, max = 0;
-    int found = std::sscanf(line.c_str(),
-                            " T:%u (%u) P:%d I:%llu C:%llu Min:%lld Act:%lld Avg:%lld Max:%lld",
-                            &s.thread, &s.tid, &s.priority, &interval, &cycles, &min, &act, &avg,
-                            &max);
+    int found = std::sscanf(
+        line.c_str(), " T:%u (%u) P:%d I:%llu C:%llu Min:%lld Act:%lld Avg:%lld Max:%lld",
+        &s.thread, &s.tid, &s.priority, &interval, &cycles, &min, &act, &avg, &max);
     if (found != 9) return false;
     s.interval_us = interval;
     s.cycles = cycles;
@@ -71,10 +70,19 @@ bool starts_with(const std::string& text, std::string_view head) {
 }
 
 bool is_known_remark(const std::string& line) {
-    static constexpr std::array<std::string_view, 13> kHeads = {
-        "Max CPUs",   "Online CPUs", "Thread ",  "# /dev/cpu_dma_latency", "policy:",
-        "WARN",       "INFO",        "ERROR",    "defaulting ",            "# Min Latencies",
-        "# Avg Latencies", "# Max Latencies", "# Thread "};
+    static constexpr std::array<std::string_view, 13> kHeads = {"Max CPUs",
+                                                                "Online CPUs",
+                                                                "Thread ",
+                                                                "# /dev/cpu_dma_latency",
+                                                                "policy:",
+                                                                "WARN",
+                                                                "INFO",
+                                                                "ERROR",
+                                                                "defaulting ",
+                                                                "# Min Latencies",
+                                                                "# Avg Latencies",
+                                                                "# Max Latencies",
+                                                                "# Thread "};
     return std::any_of(kHeads.begin(), kHeads.end(),
                        [&](std::string_view head) { return starts_with(line, head); });
 }

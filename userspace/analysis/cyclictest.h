@@ -9,7 +9,8 @@
 //  - no time stamps: samples are numbered by cycle, and a period that the thread slept or waited
 //    through is skipped without a number (see join.h);
 //  - -v goes through a buffer of 16384 values that the printing thread empties every 10 ms; the
-//    last samples before the end are never printed, and a starved printer prints overwritten values;
+//    last samples before the end are never printed, and a starved printer prints overwritten
+//    values;
 //  - a histogram leaves every latency at or above its limit out of its table, average and maximum
 //    of the table included: the overflow count is part of the result;
 //  - an unknown --policy becomes SCHED_OTHER without a word;
@@ -73,8 +74,8 @@ struct CyclicOutput {
     std::optional<CyclicHistogram> histogram;
     uint64_t unparsed_lines = 0;  // neither of the forms above nor a known remark
     std::string first_unparsed;
-    uint64_t cycle_gaps = 0;      // cycles that were counted but not printed
-    uint64_t cycle_repeats = 0;   // cycles printed twice or out of order
+    uint64_t cycle_gaps = 0;     // cycles that were counted but not printed
+    uint64_t cycle_repeats = 0;  // cycles printed twice or out of order
 
     static CyclicOutput parse(std::istream& in, const CyclicCommand& command = {});
     // Samples of one thread, in order of printing.

@@ -10,9 +10,8 @@ namespace {
 
 template <typename T>
 void sort_by_time(std::vector<T>& records) {
-    std::stable_sort(records.begin(), records.end(), [](const T& a, const T& b) {
-        return a.stamp.time_ns < b.stamp.time_ns;
-    });
+    std::stable_sort(records.begin(), records.end(),
+                     [](const T& a, const T& b) { return a.stamp.time_ns < b.stamp.time_ns; });
 }
 
 uint64_t records_of(const model::Lost& lost) {
@@ -93,10 +92,9 @@ const model::Task* Evidence::task_at(uint32_t pid, uint64_t time_ns) const {
     auto found = tasks_.find(pid);
     if (found == tasks_.end() || found->second.empty()) return nullptr;
     const std::vector<model::Task>& known = found->second;
-    auto after = std::upper_bound(known.begin(), known.end(), time_ns,
-                                  [](uint64_t time, const model::Task& task) {
-                                      return time < task.stamp.time_ns;
-                                  });
+    auto after = std::upper_bound(
+        known.begin(), known.end(), time_ns,
+        [](uint64_t time, const model::Task& task) { return time < task.stamp.time_ns; });
     // A thread is first told of when it is first seen, which may be a moment after its wakeup.
     return after == known.begin() ? &known.front() : &*std::prev(after);
 }

@@ -53,9 +53,9 @@ class Evidence {
     uint64_t last_ns() const { return last_ns_; }
 
   private:
-    std::map<uint32_t, std::vector<model::Wake>> wakes_;         // by pid
-    std::map<uint32_t, std::vector<model::Switch>> switches_;    // by CPU
-    std::map<uint32_t, std::vector<model::Task>> tasks_;         // by pid
+    std::map<uint32_t, std::vector<model::Wake>> wakes_;       // by pid
+    std::map<uint32_t, std::vector<model::Switch>> switches_;  // by CPU
+    std::map<uint32_t, std::vector<model::Task>> tasks_;       // by pid
     std::vector<model::Swap> swaps_;
     std::vector<model::Marker> markers_;
     std::vector<model::Lost> lost_;

@@ -15,19 +15,27 @@ std::string path_text(const model::Decision& decision, const Evidence& evidence)
     const uint64_t time = decision.stamp.time_ns;
     const bool has_pick = decision.picked.has_value();
     const std::string picked =
-        !has_pick             ? "nobody"
+        !has_pick              ? "nobody"
         : decision.picked->pid ? evidence.who(decision.picked->pid, time)
                                : fmt::format("group entity {}", decision.picked->owned_group_id);
     const bool delayed = has_pick && (decision.picked->flags & FSW_ENTITY_DELAYED);
     switch (decision.path) {
-        case FSW_PATH_SAME_ENTITY: return "the wakee is the running entity";
-        case FSW_PATH_THROTTLED: return "the wakee's group is throttled";
-        case FSW_PATH_RESCHED_PENDING: return "a reschedule was already pending";
-        case FSW_PATH_PREEMPTION_OFF: return "sched feature WAKEUP_PREEMPTION is off";
-        case FSW_PATH_IDLE_PREEMPT: return "the running entity is idle, the wakee isn't";
-        case FSW_PATH_IDLE_KEEP: return "the wakee is idle, the running entity isn't";
-        case FSW_PATH_POLICY_KEEP: return "batch and idle wakees don't preempt";
-        case FSW_PATH_PICK_PREEMPT: return "pick_eevdf() chose the wakee";
+        case FSW_PATH_SAME_ENTITY:
+            return "the wakee is the running entity";
+        case FSW_PATH_THROTTLED:
+            return "the wakee's group is throttled";
+        case FSW_PATH_RESCHED_PENDING:
+            return "a reschedule was already pending";
+        case FSW_PATH_PREEMPTION_OFF:
+            return "sched feature WAKEUP_PREEMPTION is off";
+        case FSW_PATH_IDLE_PREEMPT:
+            return "the running entity is idle, the wakee isn't";
+        case FSW_PATH_IDLE_KEEP:
+            return "the wakee is idle, the running entity isn't";
+        case FSW_PATH_POLICY_KEEP:
+            return "batch and idle wakees don't preempt";
+        case FSW_PATH_PICK_PREEMPT:
+            return "pick_eevdf() chose the wakee";
         case FSW_PATH_PICK_KEEP:
             if (delayed)
                 return fmt::format("pick_eevdf() chose {}, which sleeps: delayed, still queued",
@@ -35,7 +43,8 @@ std::string path_text(const model::Decision& decision, const Evidence& evidence)
             if (has_pick && decision.picked->pid && decision.picked->pid == decision.curr_pid)
                 return fmt::format("pick_eevdf() chose {}, the running one", picked);
             return fmt::format("pick_eevdf() chose {}", picked);
-        default: return fmt::format("path {}", decision.path);
+        default:
+            return fmt::format("path {}", decision.path);
     }
 }
 
@@ -48,9 +57,7 @@ std::string flags_text(uint32_t flags) {
     return out;
 }
 
-std::string signed_duration(int64_t ns) {
-    return (ns >= 0 ? "+" : "") + duration_text(ns);
-}
+std::string signed_duration(int64_t ns) { return (ns >= 0 ? "+" : "") + duration_text(ns); }
 
 // Lines with the time since the expected moment in front.
 class Story {
@@ -75,8 +82,8 @@ class Story {
             out.push_back(fmt::format("  {:>10}  {}", signed_duration(line.at), line.text));
             for (const std::string& more : line.more) out.push_back("                " + more);
         }
-        out.push_back(fmt::format("  cause: {}",
-                                  cause_text(cause_of(period_, evidence_, decisions_))));
+        out.push_back(
+            fmt::format("  cause: {}", cause_text(cause_of(period_, evidence_, decisions_))));
         return out;
     }
 
@@ -112,7 +119,8 @@ class Story {
                             duration_text(static_cast<int64_t>(wake.timer_slack_ns))));
         if (period_.still_running)
             say(wake.stamp.time_ns, fmt::format("woken on CPU {}, before it had left the CPU: no "
-                                                "check is made", wake.stamp.cpu));
+                                                "check is made",
+                                                wake.stamp.cpu));
         else
             say(wake.stamp.time_ns,
                 fmt::format("woken on CPU {}, over {}; it had slept on CPU {}", wake.stamp.cpu,
@@ -121,11 +129,11 @@ class Story {
 
     void requeued(const model::Requeue& requeue) {
         std::string clamp = requeue.branches & FSW_LAG_CLAMPED ? ", raised by lag-clamp" : "";
-        std::string clock = requeue.curr_stale_ns
-                                ? fmt::format(", running entity's clock {} old",
-                                              duration_text(static_cast<int64_t>(
-                                                  requeue.curr_stale_ns)))
-                                : "";
+        std::string clock =
+            requeue.curr_stale_ns
+                ? fmt::format(", running entity's clock {} old",
+                              duration_text(static_cast<int64_t>(requeue.curr_stale_ns)))
+                : "";
         say(requeue.stamp.time_ns,
             fmt::format("was delayed, requeued with lag {} (stored {}){}{}",
                         signed_duration(requeue.lag_after_ns),
@@ -193,9 +201,9 @@ class Story {
         for (size_t i = 0; i < std::min(all.size(), kMostOthers); ++i) {
             const model::Decision& d = *all[i];
             const uint64_t time = d.stamp.time_ns;
-            say(time, fmt::format("meanwhile {} woke, {} running: {}",
-                                  evidence_.who(d.wakee_pid, time), evidence_.who(d.curr_pid, time),
-                                  decision_text(d, evidence_)));
+            say(time,
+                fmt::format("meanwhile {} woke, {} running: {}", evidence_.who(d.wakee_pid, time),
+                            evidence_.who(d.curr_pid, time), decision_text(d, evidence_)));
         }
         if (all.size() > kMostOthers)
             say(all[kMostOthers]->stamp.time_ns,

@@ -64,10 +64,9 @@ class Switches {
     Switches(const Evidence& evidence, uint32_t pid) : points_(evidence.switch_points(pid)) {}
 
     std::vector<SwitchPoint> ins(uint64_t from_ns, uint64_t to_ns) const {
-        auto at = std::lower_bound(points_.begin(), points_.end(), from_ns,
-                                   [](const SwitchPoint& point, uint64_t time) {
-                                       return point.time_ns < time;
-                                   });
+        auto at = std::lower_bound(
+            points_.begin(), points_.end(), from_ns,
+            [](const SwitchPoint& point, uint64_t time) { return point.time_ns < time; });
         std::vector<SwitchPoint> out;
         for (; at != points_.end() && at->time_ns < to_ns; ++at)
             if (at->in) out.push_back(*at);
@@ -76,10 +75,9 @@ class Switches {
 
     // Its last switch before that moment brought it onto a CPU.
     bool on_cpu(uint64_t time_ns) const {
-        auto at = std::lower_bound(points_.begin(), points_.end(), time_ns,
-                                   [](const SwitchPoint& point, uint64_t time) {
-                                       return point.time_ns < time;
-                                   });
+        auto at = std::lower_bound(
+            points_.begin(), points_.end(), time_ns,
+            [](const SwitchPoint& point, uint64_t time) { return point.time_ns < time; });
         return at != points_.begin() && std::prev(at)->in;
     }
 
@@ -102,10 +100,9 @@ class Joiner {
             out_.notes.push_back("no timer wakeup of a watched thread is in the log");
         for (size_t i = 0; i < threads.size(); ++i) join_thread(threads[i], i);
         count_unmatched_threads(threads.size());
-        std::stable_sort(out_.periods.begin(), out_.periods.end(),
-                         [](const Period& a, const Period& b) {
-                             return a.expected_ns < b.expected_ns;
-                         });
+        std::stable_sort(
+            out_.periods.begin(), out_.periods.end(),
+            [](const Period& a, const Period& b) { return a.expected_ns < b.expected_ns; });
         for (Period& period : out_.periods) settle(period);
         return std::move(out_);
     }
@@ -276,15 +273,24 @@ class Joiner {
 
 const char* fate_text(Fate fate) {
     switch (fate) {
-        case Fate::kUsed: return "joined with their records";
-        case Fate::kGuard: return "outside of blocks (settling, guard intervals), not used";
-        case Fate::kArmDiffers: return "woken under another arm than their block's, not used";
-        case Fate::kLost: return "with records lost meanwhile, in the table but not explained";
-        case Fate::kContrary: return "contradicting their records, in the table but not explained";
-        case Fate::kUnsure: return "next to a realignment, not used";
-        case Fate::kNoRecords: return "without records of their wakeup, not used";
-        case Fate::kNoSample: return "wakeups whose sample wasn't printed";
-        case Fate::kCount: break;
+        case Fate::kUsed:
+            return "joined with their records";
+        case Fate::kGuard:
+            return "outside of blocks (settling, guard intervals), not used";
+        case Fate::kArmDiffers:
+            return "woken under another arm than their block's, not used";
+        case Fate::kLost:
+            return "with records lost meanwhile, in the table but not explained";
+        case Fate::kContrary:
+            return "contradicting their records, in the table but not explained";
+        case Fate::kUnsure:
+            return "next to a realignment, not used";
+        case Fate::kNoRecords:
+            return "without records of their wakeup, not used";
+        case Fate::kNoSample:
+            return "wakeups whose sample wasn't printed";
+        case Fate::kCount:
+            break;
     }
     return "";
 }

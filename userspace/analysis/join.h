@@ -12,8 +12,8 @@
 // which puts the sample on the records' clock. Which sample is which wakeup is align.h's work.
 //
 // Measured threads are those with timer wakeups, the main thread of their process aside (that is
-// cyclictest's printer). A thread is (pid, start time): when a pid is reused its wakeups are parted.
-// cyclictest's threads 0, 1, … are matched with them in the order of their start.
+// cyclictest's printer). A thread is (pid, start time): when a pid is reused its wakeups are
+// parted. cyclictest's threads 0, 1, … are matched with them in the order of their start.
 //
 // Skipped periods: a thread that wakes more than a period late skips the periods that passed; the
 // sample isn't taken and no cycle is numbered. The expected moments lie on a grid of `interval`, so
@@ -47,14 +47,14 @@ struct Block {
 
 // What became of a period.
 enum class Fate : size_t {
-    kUsed,         // joined, in a block, its arm the block's
-    kGuard,        // joined, outside of every block
-    kArmDiffers,   // joined, but woken under another arm than its block's
-    kLost,         // records were lost during it: used in the table, not for explanations
-    kContrary,     // its latency contradicts its records: used in the table, not for explanations
-    kUnsure,       // next to a realignment: not used
-    kNoRecords,    // a sample whose wakeup wasn't recorded: not used
-    kNoSample,     // a wakeup in a block whose sample wasn't printed: not used
+    kUsed,        // joined, in a block, its arm the block's
+    kGuard,       // joined, outside of every block
+    kArmDiffers,  // joined, but woken under another arm than its block's
+    kLost,        // records were lost during it: used in the table, not for explanations
+    kContrary,    // its latency contradicts its records: used in the table, not for explanations
+    kUnsure,      // next to a realignment: not used
+    kNoRecords,   // a sample whose wakeup wasn't recorded: not used
+    kNoSample,    // a wakeup in a block whose sample wasn't printed: not used
     kCount,
 };
 const char* fate_text(Fate fate);
@@ -67,11 +67,11 @@ struct Period {
     int64_t expected_ns = 0;
     // The switch-in after which the clock was read; absent: it never left the CPU.
     std::optional<uint64_t> switch_in_ns;
-    uint32_t cpu = 0;                 // where it was switched in
-    bool still_running = false;       // woken before it had left the CPU
-    bool interrupted = false;         // it was switched in before, and preempted before the read
+    uint32_t cpu = 0;            // where it was switched in
+    bool still_running = false;  // woken before it had left the CPU
+    bool interrupted = false;    // it was switched in before, and preempted before the read
     std::optional<CyclicSample> sample;
-    int64_t latency_ns = 0;           // of the sample; from the records alone: to switch_in
+    int64_t latency_ns = 0;  // of the sample; from the records alone: to switch_in
     std::optional<size_t> block;
     Fate fate = Fate::kNoSample;
 
@@ -95,7 +95,7 @@ struct Join {
     std::array<uint64_t, static_cast<size_t>(Fate::kCount)> fates{};
     uint64_t realigned = 0;
     uint64_t interval_ns = 0;
-    bool from_records = false;    // no samples given: latencies end at the switch-in
+    bool from_records = false;  // no samples given: latencies end at the switch-in
     std::vector<std::string> notes;
 
     uint64_t count(Fate fate) const { return fates[static_cast<size_t>(fate)]; }

@@ -68,12 +68,18 @@ double PooledBlocks::quantile(double q, const std::vector<uint32_t>& times) cons
 
 double PooledBlocks::value(Metric metric, const std::vector<uint32_t>& times) const {
     switch (metric) {
-        case Metric::kAverage: return sum_ratio(sums_, times);
-        case Metric::kOver1ms: return sum_ratio(over_[0], times);
-        case Metric::kOver2ms: return sum_ratio(over_[1], times);
-        case Metric::kOver4ms: return sum_ratio(over_[2], times);
-        case Metric::kMaximum: return quantile(1.0, times);
-        default: return quantile(*metric_quantile(metric), times);
+        case Metric::kAverage:
+            return sum_ratio(sums_, times);
+        case Metric::kOver1ms:
+            return sum_ratio(over_[0], times);
+        case Metric::kOver2ms:
+            return sum_ratio(over_[1], times);
+        case Metric::kOver4ms:
+            return sum_ratio(over_[2], times);
+        case Metric::kMaximum:
+            return quantile(1.0, times);
+        default:
+            return quantile(*metric_quantile(metric), times);
     }
 }
 

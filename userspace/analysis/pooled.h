@@ -29,7 +29,7 @@ class PooledBlocks {
 
     size_t blocks_;
     std::vector<Value> sorted_;
-    std::vector<uint32_t> counts_;    // [stride * blocks_ + block]: values before stride * kStride
+    std::vector<uint32_t> counts_;  // [stride * blocks_ + block]: values before stride * kStride
     std::vector<double> sizes_, sums_, over_[3];
 };
 

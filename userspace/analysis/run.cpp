@@ -150,7 +150,7 @@ std::string Run::arm_name(uint32_t arm) const {
 }
 
 std::string Run::table_text() const {
-    TableInput input{*evidence_, *join_,     *tally_,
+    TableInput input{*evidence_,  *join_,     *tally_,
                      *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
     Table table = build_table(input);
     table.warnings.insert(table.warnings.end(), warnings_.begin(), warnings_.end());
@@ -162,10 +162,10 @@ std::string Run::table_text() const {
         table.notes.push_back(fmt::format("cyclictest printed {} cycles twice or out of order",
                                           cyclic_->cycle_repeats));
     if (cyclic_ && cyclic_->unparsed_lines)
-        table.notes.push_back(fmt::format("{} lines of the cyclictest output weren't understood, "
-                                          "the first: {}",
-                                          cyclic_->unparsed_lines,
-                                          printable(cyclic_->first_unparsed)));
+        table.notes.push_back(
+            fmt::format("{} lines of the cyclictest output weren't understood, "
+                        "the first: {}",
+                        cyclic_->unparsed_lines, printable(cyclic_->first_unparsed)));
     if (cyclic_ && cyclic_->samples.empty())
         table.notes.push_back("the cyclictest output has no single samples (run it with -v)");
     return render_text(table);
@@ -208,9 +208,10 @@ const Period* Run::find(SampleId id) const {
 
 std::string Run::sample_text(SampleId id) const {
     if (const Period* period = find(id)) return story(*period);
-    fail(Exit::kUsage,
-         "no joined sample of thread {} has cycle {}; `fairswitch report` counts what wasn't joined",
-         id.thread, id.cycle);
+    fail(
+        Exit::kUsage,
+        "no joined sample of thread {} has cycle {}; `fairswitch report` counts what wasn't joined",
+        id.thread, id.cycle);
 }
 
 }  // namespace fairswitch

@@ -104,45 +104,64 @@ std::optional<Interval> bootstrap(const PooledBlocks& pooled, size_t pairs, Metr
 
 const char* metric_label(Metric metric) {
     switch (metric) {
-        case Metric::kAverage: return "Average           (us)";
-        case Metric::kP50: return "Median (P50)      (us)";
-        case Metric::kP90: return "90th Percentile   (us)";
-        case Metric::kP99: return "99th Percentile   (us)";
-        case Metric::kP999: return "99.9th Percentile (us)";
-        case Metric::kMaximum: return "Maximum           (us)";
-        case Metric::kOver1ms: return "Above 1 ms         (%)";
-        case Metric::kOver2ms: return "Above 2 ms         (%)";
-        case Metric::kOver4ms: return "Above 4 ms         (%)";
+        case Metric::kAverage:
+            return "Average           (us)";
+        case Metric::kP50:
+            return "Median (P50)      (us)";
+        case Metric::kP90:
+            return "90th Percentile   (us)";
+        case Metric::kP99:
+            return "99th Percentile   (us)";
+        case Metric::kP999:
+            return "99.9th Percentile (us)";
+        case Metric::kMaximum:
+            return "Maximum           (us)";
+        case Metric::kOver1ms:
+            return "Above 1 ms         (%)";
+        case Metric::kOver2ms:
+            return "Above 2 ms         (%)";
+        case Metric::kOver4ms:
+            return "Above 4 ms         (%)";
     }
     return "";
 }
 
 std::optional<double> metric_quantile(Metric metric) {
     switch (metric) {
-        case Metric::kP50: return 0.5;
-        case Metric::kP90: return 0.9;
-        case Metric::kP99: return 0.99;
-        case Metric::kP999: return 0.999;
-        case Metric::kMaximum: return 1.0;
-        default: return std::nullopt;
+        case Metric::kP50:
+            return 0.5;
+        case Metric::kP90:
+            return 0.9;
+        case Metric::kP99:
+            return 0.99;
+        case Metric::kP999:
+            return 0.999;
+        case Metric::kMaximum:
+            return 1.0;
+        default:
+            return std::nullopt;
     }
 }
 
 std::optional<int64_t> metric_threshold_ns(Metric metric) {
     switch (metric) {
-        case Metric::kOver1ms: return kMs;
-        case Metric::kOver2ms: return 2 * kMs;
-        case Metric::kOver4ms: return 4 * kMs;
-        default: return std::nullopt;
+        case Metric::kOver1ms:
+            return kMs;
+        case Metric::kOver2ms:
+            return 2 * kMs;
+        case Metric::kOver4ms:
+            return 4 * kMs;
+        default:
+            return std::nullopt;
     }
 }
 
 bool metric_is_share(Metric metric) { return metric_threshold_ns(metric).has_value(); }
 
 const std::vector<Metric>& all_metrics() {
-    static const std::vector<Metric> kAll = {
-        Metric::kAverage, Metric::kP50,     Metric::kP90,     Metric::kP99,    Metric::kP999,
-        Metric::kMaximum, Metric::kOver1ms, Metric::kOver2ms, Metric::kOver4ms};
+    static const std::vector<Metric> kAll = {Metric::kAverage, Metric::kP50,     Metric::kP90,
+                                             Metric::kP99,     Metric::kP999,    Metric::kMaximum,
+                                             Metric::kOver1ms, Metric::kOver2ms, Metric::kOver4ms};
     return kAll;
 }
 
@@ -174,8 +193,14 @@ std::vector<Comparison> compare(const std::vector<BlockPair>& pairs) {
     for (size_t i = 0; i < pairs.size(); ++i) labels.set(i, false);
     size_t next = 0;
     for (Metric metric : all_metrics()) {
-        Comparison c{.metric = metric, .first = 0, .second = 0, .percent = {}, .p = {},
-                     .p_adjusted = 1, .verdict = Verdict3::kNone, .interval = {}};
+        Comparison c{.metric = metric,
+                     .first = 0,
+                     .second = 0,
+                     .percent = {},
+                     .p = {},
+                     .p_adjusted = 1,
+                     .verdict = Verdict3::kNone,
+                     .interval = {}};
         if (!pairs.empty()) {
             c.first = pooled.value(metric, labels.first);
             c.second = pooled.value(metric, labels.second);

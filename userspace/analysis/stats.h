@@ -50,7 +50,7 @@ struct BlockPair {
 enum class Verdict3 { kDifferent, kSame, kNone };
 
 struct Interval {
-    double low = 0;   // difference in percent
+    double low = 0;  // difference in percent
     double high = 0;
 };
 

@@ -6,7 +6,7 @@ namespace fairswitch {
 namespace {
 
 constexpr uint64_t kStall_ns = 1'000'000;  // to leave the CPU takes some microseconds
-constexpr uint64_t kMargin_ns = 1000;  // the clock may step back a little across an update
+constexpr uint64_t kMargin_ns = 1000;      // the clock may step back a little across an update
 
 void sort_decisions(std::vector<model::Decision>& decisions) {
     std::stable_sort(decisions.begin(), decisions.end(),
@@ -24,12 +24,17 @@ uint64_t waited_until(const Period& period) {
 Cause cause_of_decision(const model::Decision& decision) {
     if (decision.verdict == FSW_VERDICT_PREEMPT) return Cause::kPreemptWaited;
     switch (decision.path) {
-        case FSW_PATH_THROTTLED: return Cause::kKeptThrottled;
-        case FSW_PATH_RESCHED_PENDING: return Cause::kKeptPending;
-        case FSW_PATH_PREEMPTION_OFF: return Cause::kKeptFeature;
+        case FSW_PATH_THROTTLED:
+            return Cause::kKeptThrottled;
+        case FSW_PATH_RESCHED_PENDING:
+            return Cause::kKeptPending;
+        case FSW_PATH_PREEMPTION_OFF:
+            return Cause::kKeptFeature;
         case FSW_PATH_IDLE_KEEP:
-        case FSW_PATH_POLICY_KEEP: return Cause::kKeptPolicy;
-        default: break;
+        case FSW_PATH_POLICY_KEEP:
+            return Cause::kKeptPolicy;
+        default:
+            break;
     }
     bool delayed = decision.queue && (decision.queue->branches & FSW_BRANCH_DELAYED_PICKED);
     return delayed ? Cause::kKeptDelayed : Cause::kKeptOther;
@@ -56,8 +61,8 @@ Cause cause_of_wait(const Period& period, const Evidence& evidence,
                     const DecisionStore& decisions) {
     auto about = decisions.about(period);
     if (!about.empty()) return cause_of_decision(*about.front());
-    if (period.still_running) return stalled(period, evidence) ? Cause::kCpuStalled
-                                                               : Cause::kStillRunning;
+    if (period.still_running)
+        return stalled(period, evidence) ? Cause::kCpuStalled : Cause::kStillRunning;
     const model::Switch* first = first_switch(period, evidence);
     if (!first || first->prev_pid != 0) return Cause::kNoDecision;
     return first->next_pid == period.pid ? Cause::kIdleTarget : Cause::kIdleOthers;
@@ -67,26 +72,46 @@ Cause cause_of_wait(const Period& period, const Evidence& evidence,
 
 const char* cause_text(Cause cause) {
     switch (cause) {
-        case Cause::kTimer: return "the timer fired late";
-        case Cause::kWake: return "the timer fired, the wakeup came late";
-        case Cause::kKeptDelayed: return "kept waiting: the pick was a delayed (sleeping) entity";
-        case Cause::kKeptOther: return "kept waiting: the pick was another runnable entity";
-        case Cause::kKeptPolicy: return "kept waiting: idle or batch policy";
-        case Cause::kKeptPending: return "no check: a reschedule was pending, another was chosen";
-        case Cause::kKeptThrottled: return "kept waiting: its group is throttled";
-        case Cause::kKeptFeature: return "kept waiting: wakeup preemption is switched off";
-        case Cause::kPreemptWaited: return "preemption decided, yet it waited";
-        case Cause::kStillRunning: return "woken before it had left the CPU: no check, others ran";
-        case Cause::kCpuStalled: return "its CPU stood still: a virtual CPU without time, interrupts";
-        case Cause::kIdleTarget: return "its CPU was idle and slow to switch to it";
-        case Cause::kIdleOthers: return "its CPU was idle: no check, and the next picks chose others";
-        case Cause::kReadLate: return "preempted before it read the clock";
-        case Cause::kAfter: return "on the CPU, but read the clock late";
-        case Cause::kNoDecision: return "unexplained: waited, no decision in the log";
-        case Cause::kNoSwitch: return "unexplained: no switch-in in the log";
-        case Cause::kRecordsLost: return "unexplained: records were lost meanwhile";
-        case Cause::kContrary: return "unexplained: the sample contradicts its records";
-        case Cause::kCount: break;
+        case Cause::kTimer:
+            return "the timer fired late";
+        case Cause::kWake:
+            return "the timer fired, the wakeup came late";
+        case Cause::kKeptDelayed:
+            return "kept waiting: the pick was a delayed (sleeping) entity";
+        case Cause::kKeptOther:
+            return "kept waiting: the pick was another runnable entity";
+        case Cause::kKeptPolicy:
+            return "kept waiting: idle or batch policy";
+        case Cause::kKeptPending:
+            return "no check: a reschedule was pending, another was chosen";
+        case Cause::kKeptThrottled:
+            return "kept waiting: its group is throttled";
+        case Cause::kKeptFeature:
+            return "kept waiting: wakeup preemption is switched off";
+        case Cause::kPreemptWaited:
+            return "preemption decided, yet it waited";
+        case Cause::kStillRunning:
+            return "woken before it had left the CPU: no check, others ran";
+        case Cause::kCpuStalled:
+            return "its CPU stood still: a virtual CPU without time, interrupts";
+        case Cause::kIdleTarget:
+            return "its CPU was idle and slow to switch to it";
+        case Cause::kIdleOthers:
+            return "its CPU was idle: no check, and the next picks chose others";
+        case Cause::kReadLate:
+            return "preempted before it read the clock";
+        case Cause::kAfter:
+            return "on the CPU, but read the clock late";
+        case Cause::kNoDecision:
+            return "unexplained: waited, no decision in the log";
+        case Cause::kNoSwitch:
+            return "unexplained: no switch-in in the log";
+        case Cause::kRecordsLost:
+            return "unexplained: records were lost meanwhile";
+        case Cause::kContrary:
+            return "unexplained: the sample contradicts its records";
+        case Cause::kCount:
+            break;
     }
     return "";
 }
@@ -179,8 +204,8 @@ std::vector<RunSlice> who_ran(const Period& period, const Evidence& evidence,
         if (s.stamp.time_ns > to) break;
         // Where the switches don't continue each other, the CPU's records say it themselves.
         if (!known || running != s.prev_pid) running = s.prev_pid;
-        // The flag tells preemption inside the kernel only; who leaves on the way back to user space
-        // is told by its state.
+        // The flag tells preemption inside the kernel only; who leaves on the way back to user
+        // space is told by its state.
         slices.push_back({running, at, s.stamp.time_ns, !s.preempted && s.prev_state != 0});
         at = s.stamp.time_ns;
         running = s.next_pid;
@@ -195,8 +220,8 @@ Cause cause_of(const Period& period, const Evidence& evidence, const DecisionSto
     if (period.fate == Fate::kLost) return Cause::kRecordsLost;
     if (period.fate == Fate::kContrary) return Cause::kContrary;
     const auto signed_ns = [](uint64_t ns) { return static_cast<int64_t>(ns); };
-    const int64_t fired = signed_ns(period.wake.timer ? period.wake.timer->fired_ns
-                                                      : period.wake.stamp.time_ns);
+    const int64_t fired =
+        signed_ns(period.wake.timer ? period.wake.timer->fired_ns : period.wake.stamp.time_ns);
     const int64_t woken = signed_ns(period.wake.stamp.time_ns);
     const int64_t timer = fired - period.expected_ns, wake = woken - fired;
     if (!period.switch_in_ns) {

@@ -1,7 +1,7 @@
 // Why a wakeup was late: one period, its decisions and who ran instead.
 //
-// The parts of a latency: slack and timer (expected → fired), wake (fired → woken), waiting (woken →
-// switched in, by far the most common), and after (switched in → clock read). The cause is the
+// The parts of a latency: slack and timer (expected → fired), wake (fired → woken), waiting (woken
+// → switched in, by far the most common), and after (switched in → clock read). The cause is the
 // longest of them; a wait is told by the decision made about the wakee when it was woken.
 #pragma once
 
@@ -16,26 +16,26 @@
 namespace fairswitch {
 
 enum class Cause : size_t {
-    kTimer,            // the timer fired late
-    kWake,             // fired, but the wakeup came late
-    kKeptDelayed,      // kept: the pick was an entity that only waits to be dequeued
-    kKeptOther,        // kept: the pick was another runnable entity
-    kKeptPolicy,       // kept: idle or batch
-    kKeptPending,      // no check: curr was already to be rescheduled, another was picked then
+    kTimer,        // the timer fired late
+    kWake,         // fired, but the wakeup came late
+    kKeptDelayed,  // kept: the pick was an entity that only waits to be dequeued
+    kKeptOther,    // kept: the pick was another runnable entity
+    kKeptPolicy,   // kept: idle or batch
+    kKeptPending,  // no check: curr was already to be rescheduled, another was picked then
     kKeptThrottled,
-    kKeptFeature,      // wakeup preemption is switched off
-    kPreemptWaited,    // preempt decided, yet it waited
-    kStillRunning,     // woken before it had left the CPU: no check is made, then others ran
-    kCpuStalled,       // woken while on the CPU, and its CPU did nothing for more than 1 ms
-    kIdleTarget,       // its CPU was idle and slow to switch: no decision to make
-    kIdleOthers,       // its CPU was idle, and the next picks chose others
-    kReadLate,         // switched in, preempted again before it read the clock
-    kAfter,            // switched in and never out: the read itself was late
+    kKeptFeature,    // wakeup preemption is switched off
+    kPreemptWaited,  // preempt decided, yet it waited
+    kStillRunning,   // woken before it had left the CPU: no check is made, then others ran
+    kCpuStalled,     // woken while on the CPU, and its CPU did nothing for more than 1 ms
+    kIdleTarget,     // its CPU was idle and slow to switch: no decision to make
+    kIdleOthers,     // its CPU was idle, and the next picks chose others
+    kReadLate,       // switched in, preempted again before it read the clock
+    kAfter,          // switched in and never out: the read itself was late
     // What can't be explained, with the reason:
-    kNoDecision,       // waited on a busy CPU and no decision is in the log
-    kNoSwitch,         // no switch-in in the log
+    kNoDecision,  // waited on a busy CPU and no decision is in the log
+    kNoSwitch,    // no switch-in in the log
     kRecordsLost,
-    kContrary,         // the sample contradicts its records
+    kContrary,  // the sample contradicts its records
     kCount,
 };
 

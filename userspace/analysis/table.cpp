@@ -146,17 +146,15 @@ void add_warnings(Table& table, const TableInput& input) {
             "{} RECORDS LOST: counts below are too small, some samples have no explanation",
             table.records_lost));
     if (table.mixed_records)
-        table.warnings.push_back(
-            fmt::format("{} RECORDS OF ANOTHER ARM INSIDE BLOCKS: the arms are mixed",
-                        table.mixed_records));
+        table.warnings.push_back(fmt::format(
+            "{} RECORDS OF ANOTHER ARM INSIDE BLOCKS: the arms are mixed", table.mixed_records));
     if (input.join.count(Fate::kArmDiffers))
         table.warnings.push_back(fmt::format("{} samples were woken under another arm",
                                              input.join.count(Fate::kArmDiffers)));
     if (input.plan && input.plan->ended() != "complete")
-        table.warnings.push_back(
-            fmt::format("INCOMPLETE RUN: {}", input.plan->ended().empty()
-                                                  ? "it never ended properly"
-                                                  : input.plan->ended()));
+        table.warnings.push_back(fmt::format("INCOMPLETE RUN: {}", input.plan->ended().empty()
+                                                                       ? "it never ended properly"
+                                                                       : input.plan->ended()));
 }
 
 }  // namespace

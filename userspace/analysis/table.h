@@ -18,12 +18,12 @@ namespace fairswitch {
 struct ArmColumn {
     uint32_t arm = 0;
     std::string name;
-    std::vector<int64_t> sorted;    // latencies
+    std::vector<int64_t> sorted;  // latencies
     std::vector<int64_t> in_order;
     size_t blocks = 0;
     uint64_t expected = 0;
     uint64_t unprinted = 0;
-    uint64_t missed = 0;            // expected periods that brought no sample
+    uint64_t missed = 0;  // expected periods that brought no sample
     ArmCounts counts;
     std::optional<double> switches_per_second;  // context switches of the machine
     std::vector<uint64_t> late_causes;          // above 1 ms, by Cause
@@ -31,7 +31,7 @@ struct ArmColumn {
 
 struct SwapTimes {
     uint64_t swaps = 0;
-    uint64_t longest_ns = 0;   // first to last runqueue
+    uint64_t longest_ns = 0;  // first to last runqueue
     uint64_t median_ns = 0;
     uint64_t delayed_in_flight = 0;  // sum over swaps
 };
@@ -44,9 +44,9 @@ struct Table {
     SwapTimes swaps;
     uint64_t records_lost = 0;
     uint64_t mixed_records = 0;
-    Join const* join = nullptr;         // for its leftovers; outlives the table
+    Join const* join = nullptr;  // for its leftovers; outlives the table
     std::vector<std::string> notes;
-    std::string load;                   // what the load did
+    std::string load;  // what the load did
 };
 
 struct TableInput {

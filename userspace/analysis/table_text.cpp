@@ -89,7 +89,7 @@ class Text {
             double shown = std::round(*comparison.percent);
             percent = fmt::format("{:+.0f} %", shown == 0 ? 0.0 : shown);
         }
-        const char* mark = comparison.metric == Metric::kMaximum         ? " "
+        const char* mark = comparison.metric == Metric::kMaximum        ? " "
                            : comparison.verdict == Verdict3::kDifferent ? " "
                            : comparison.verdict == Verdict3::kSame      ? "~"
                                                                         : "?";
@@ -113,15 +113,17 @@ class Text {
 
     void legend() {
         if (table_.columns.size() < 2) return;
-        line(fmt::format("(difference from {} in percent, negative = smaller; ~ = not significant "
-                         "at 5 %",
-                         cut(table_.columns[0].name, 20)));
+        line(
+            fmt::format("(difference from {} in percent, negative = smaller; ~ = not significant "
+                        "at 5 %",
+                        cut(table_.columns[0].name, 20)));
         line(fmt::format(" over all rows and arms, randomisation test over {} pairs of blocks)",
                          table_.pairs));
         if (table_.pairs < kMinPairs)
             line(fmt::format(" ? = no verdict: fewer than {} pairs", kMinPairs));
         else if (has_no_verdict())
-            line(fmt::format(" ? = no verdict: too few pairs for a table of so many rows and arms"));
+            line(
+                fmt::format(" ? = no verdict: too few pairs for a table of so many rows and arms"));
         intervals();
     }
 
@@ -141,8 +143,10 @@ class Text {
                                          c.interval->low, c.interval->high);
             const std::string name = cut(table_.columns[a + 1].name, 40);
             if (given.empty())
-                line(fmt::format(" {}: no interval (needs 20 blocks per arm, 50 samples beyond a "
-                                 "point)", name));
+                line(
+                    fmt::format(" {}: no interval (needs 20 blocks per arm, 50 samples beyond a "
+                                "point)",
+                                name));
             else
                 line(fmt::format(" {}: 95 % intervals of the difference, others: no interval{}",
                                  name, given));
@@ -159,33 +163,24 @@ class Text {
     }
 
     void branches() {
-        row("Decisions per second", [](const ArmColumn& c) {
-            return rate(c.counts.decisions, c.counts.seconds);
-        });
-        row("  preempt", [](const ArmColumn& c) {
-            return share(c.counts.preempts, c.counts.decisions);
-        });
-        row("  pick delayed", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.delayed_picked);
-        });
-        row("dequeue-delayed taken", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.delayed_dequeued);
-        });
-        row("lag-clamp raised a lag", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.lags_clamped);
-        });
-        row("requeue-clock updated", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.clocks_updated);
-        });
-        row("Requeues of delayed", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.requeues);
-        });
-        row("  with a stale clock", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.stale_clocks);
-        });
-        row("Delayed in another arm", [](const ArmColumn& c) {
-            return fmt::format("{}", c.counts.carried_over);
-        });
+        row("Decisions per second",
+            [](const ArmColumn& c) { return rate(c.counts.decisions, c.counts.seconds); });
+        row("  preempt",
+            [](const ArmColumn& c) { return share(c.counts.preempts, c.counts.decisions); });
+        row("  pick delayed",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.delayed_picked); });
+        row("dequeue-delayed taken",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.delayed_dequeued); });
+        row("lag-clamp raised a lag",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.lags_clamped); });
+        row("requeue-clock updated",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.clocks_updated); });
+        row("Requeues of delayed",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.requeues); });
+        row("  with a stale clock",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.stale_clocks); });
+        row("Delayed in another arm",
+            [](const ArmColumn& c) { return fmt::format("{}", c.counts.carried_over); });
         row("Context switches/s", [](const ArmColumn& c) {
             return c.switches_per_second ? fmt::format("{:.0f}", *c.switches_per_second) : "-";
         });
@@ -219,12 +214,12 @@ class Text {
     void footnotes() {
         line(fmt::format("Records lost: {}", table_.records_lost));
         if (table_.swaps.swaps)
-            line(fmt::format("Swaps: {}, first to last CPU {} (median) {} (longest), {} delayed "
-                             "tasks in flight",
-                             table_.swaps.swaps,
-                             duration_text(static_cast<int64_t>(table_.swaps.median_ns)),
-                             duration_text(static_cast<int64_t>(table_.swaps.longest_ns)),
-                             table_.swaps.delayed_in_flight));
+            line(fmt::format(
+                "Swaps: {}, first to last CPU {} (median) {} (longest), {} delayed "
+                "tasks in flight",
+                table_.swaps.swaps, duration_text(static_cast<int64_t>(table_.swaps.median_ns)),
+                duration_text(static_cast<int64_t>(table_.swaps.longest_ns)),
+                table_.swaps.delayed_in_flight));
         if (!table_.load.empty()) line("Load: " + table_.load);
         leftovers();
         for (const std::string& note : table_.notes) line("Note: " + note);

@@ -39,7 +39,8 @@ void Tally::add(const model::Record& record) {
             ++outside_;
     }
     if (const auto* requeue = std::get_if<model::Requeue>(&record)) {
-        if (requeue->entity && requeue->entity->pid) end_delay(requeue->entity->pid, requeue->stamp);
+        if (requeue->entity && requeue->entity->pid)
+            end_delay(requeue->entity->pid, requeue->stamp);
         if (ArmCounts* counts = counts_at(requeue->stamp)) this->requeue(*requeue, *counts);
     }
     if (const auto* delay = std::get_if<model::Delay>(&record)) {

@@ -18,14 +18,15 @@ struct ArmCounts {
     uint64_t decisions = 0;
     uint64_t preempts = 0;
     std::array<uint64_t, 16> paths{};  // by enum fsw_path
-    // dequeue-delayed: the last pick was delayed (the branch's condition), and the branch was taken.
+    // dequeue-delayed: the last pick was delayed (the branch's condition), and the branch was
+    // taken.
     uint64_t delayed_picked = 0;
     uint64_t delayed_dequeued = 0;
     uint64_t requeues = 0;
-    uint64_t lags_clamped = 0;      // lag-clamp raised a lag, at requeue or dequeue
-    uint64_t clocks_updated = 0;    // requeue-clock brought curr up to date
-    uint64_t stale_clocks = 0;      // requeues with curr's clock stale when the lag was computed
-    uint64_t delayed = 0;           // entities that stayed queued when they went to sleep
+    uint64_t lags_clamped = 0;    // lag-clamp raised a lag, at requeue or dequeue
+    uint64_t clocks_updated = 0;  // requeue-clock brought curr up to date
+    uint64_t stale_clocks = 0;    // requeues with curr's clock stale when the lag was computed
+    uint64_t delayed = 0;         // entities that stayed queued when they went to sleep
     // Entities delayed under another arm that were requeued or left under this one.
     uint64_t carried_over = 0;
 };
