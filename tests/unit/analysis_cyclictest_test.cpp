@@ -58,7 +58,8 @@ TEST(Cyclictest, ReadsVerboseSamples) {
 }
 
 TEST(Cyclictest, ReadsNanoseconds) {
-    CyclicOutput out = parse("       0:       0:   65123\n", CyclicCommand::parse("cyclictest -N -v"));
+    CyclicOutput out =
+        parse("       0:       0:   65123\n", CyclicCommand::parse("cyclictest -N -v"));
     ASSERT_EQ(out.samples.size(), 1u);
     EXPECT_EQ(out.samples[0].latency_ns, 65'123);
 }

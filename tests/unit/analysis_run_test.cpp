@@ -21,7 +21,8 @@ namespace {
 using namespace test;
 namespace fs = std::filesystem;
 
-// Twelve rounds of two arms, 60 periods a block and 5 of guard; arm 0 is late in every tenth period.
+// Twelve rounds of two arms, 60 periods a block and 5 of guard; arm 0 is late in every tenth
+// period.
 Stream experiment() {
     Stream s;
     uint64_t at = 0;
@@ -38,8 +39,11 @@ Stream experiment() {
 }
 
 struct Analysed {
-    explicit Analysed(Stream stream) : s(std::move(stream)), evidence(s.evidence()),
-          joined(join(evidence, &s.samples)), tally(joined.blocks),
+    explicit Analysed(Stream stream)
+        : s(std::move(stream)),
+          evidence(s.evidence()),
+          joined(join(evidence, &s.samples)),
+          tally(joined.blocks),
           decisions(measured_pids(joined), windows_of(joined, worst_periods(joined, 5))) {
         for (const model::Record& record : s.records) {
             tally.add(record);
@@ -47,9 +51,7 @@ struct Analysed {
         }
         decisions.finish();
     }
-    Table table() {
-        return build_table({evidence, joined, tally, decisions, names, nullptr});
-    }
+    Table table() { return build_table({evidence, joined, tally, decisions, names, nullptr}); }
 
     Stream s;
     Evidence evidence;
@@ -342,8 +344,7 @@ TEST_F(RunDirectory, ReportIsRebuiltFromFiles) {
     const std::string table = run.table_text();
     EXPECT_EQ(table.find("!!"), std::string::npos) << table;
     EXPECT_NE(table.find("dequeue-delayed"), std::string::npos);
-    EXPECT_NE(table.find("Context switches/s                   1230       1230"),
-              std::string::npos)
+    EXPECT_NE(table.find("Context switches/s                   1230       1230"), std::string::npos)
         << table;
     EXPECT_NE(table.find("knows no policy 'fair'"), std::string::npos);
     EXPECT_EQ(run.joined().count(Fate::kUsed), 24u * 60);
@@ -372,13 +373,17 @@ TEST_F(RunDirectory, OneSampleByItsCycle) {
 
 TEST_F(RunDirectory, IncompleteRunSaysSoFirst) {
     write(experiment(), "interrupted");
-    EXPECT_EQ(fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! INCOMPLETE RUN", 0), 0u);
+    EXPECT_EQ(
+        fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! INCOMPLETE RUN", 0),
+        0u);
 }
 
 TEST_F(RunDirectory, TruncatedLogSaysSoFirst) {
     write(experiment(), "complete");
     fs::resize_file(dir_ + "/run.fsl", fs::file_size(dir_ + "/run.fsl") - 13);
-    EXPECT_EQ(fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! LOG NOT WHOLE", 0), 0u);
+    EXPECT_EQ(
+        fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! LOG NOT WHOLE", 0),
+        0u);
 }
 
 TEST_F(RunDirectory, LoneLogIsReportedFromItsRecords) {

@@ -84,8 +84,8 @@ class Stream {
         d.curr_pid = kHog;
         d.wakee = entity(wakee, 1'000'000, FSW_ENTITY_ELIGIBLE);
         d.curr = entity(kHog, -500'000, FSW_ENTITY_PROTECTED);
-        d.picked = preempt ? d.wakee
-                           : entity(801, 2'000'000, picked_delayed ? FSW_ENTITY_DELAYED : 0);
+        d.picked =
+            preempt ? d.wakee : entity(801, 2'000'000, picked_delayed ? FSW_ENTITY_DELAYED : 0);
         d.queue.emplace();
         d.queue->avg_vruntime_ns = 50'000'000;
         d.queue->picks = 1;

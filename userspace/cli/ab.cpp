@@ -54,20 +54,25 @@ class AbCommand : public Command {
             "    --measure 'cyclictest -t 1 -i 2777 -v --policy=other --mlock' \\\n"
             "    --load 'hackbench -T -p -l 16000000 -g 1 -f 10'\n"
             "An arm is `stock`, a variant (in its non-stock position), `variant=with` or\n"
-            "`variant=without`; changes of one arm are joined by '+'. `stock,stock` is an A/A run.");
+            "`variant=without`; changes of one arm are joined by '+'. `stock,stock` is an A/A "
+            "run.");
         ab->add_option("--arms", arms_, "Arms, separated by commas; the first is the base")
             ->required();
         ab->add_option("--measure", options_.measure, "cyclictest command, with -v")->required();
         ab->add_option("--load", options_.load, "Load command, started again when it ends")
             ->required();
         ab->add_option("--pairs", options_.pairs, "Rounds of one block per arm; a verdict needs 10")
-            ->check(CLI::Range(1, 1000))->capture_default_str();
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
         ab->add_option("--block", options_.block_seconds, "Seconds measured per block")
-            ->check(CLI::Range(0.05, 3600.0))->capture_default_str();
+            ->check(CLI::Range(0.05, 3600.0))
+            ->capture_default_str();
         ab->add_option("--guard", options_.guard_seconds, "Seconds after each swap, not measured")
-            ->check(CLI::Range(0.0, 60.0))->capture_default_str();
+            ->check(CLI::Range(0.0, 60.0))
+            ->capture_default_str();
         ab->add_option("--settle", options_.settle_seconds, "Seconds before the first swap")
-            ->check(CLI::Range(0.0, 600.0))->capture_default_str();
+            ->check(CLI::Range(0.0, 600.0))
+            ->capture_default_str();
         ab->add_option("--seed", options_.seed, "Seed of the order")->capture_default_str();
         ab->add_option("--out", options_.out, "Directory for the run's files")->required();
         return ab;
@@ -102,14 +107,14 @@ class AbCommand : public Command {
         if (!command.verbose)
             fail(Exit::kUsage, "--measure '{}' prints no single samples; add -v", options_.measure);
         if (command.relative)
-            fail(Exit::kUsage, "--measure uses -r: relative periods have no expected moment to "
-                               "join with; leave -r out");
-        options_.command_line =
-            fmt::format("fairswitch ab --arms {} --measure '{}' --load '{}' --pairs {} --block {} "
-                        "--guard {} --settle {} --seed {}",
-                        arms_, options_.measure, options_.load, options_.pairs,
-                        options_.block_seconds, options_.guard_seconds, options_.settle_seconds,
-                        options_.seed);
+            fail(Exit::kUsage,
+                 "--measure uses -r: relative periods have no expected moment to "
+                 "join with; leave -r out");
+        options_.command_line = fmt::format(
+            "fairswitch ab --arms {} --measure '{}' --load '{}' --pairs {} --block {} "
+            "--guard {} --settle {} --seed {}",
+            arms_, options_.measure, options_.load, options_.pairs, options_.block_seconds,
+            options_.guard_seconds, options_.settle_seconds, options_.seed);
     }
 
     int report() {

@@ -102,7 +102,8 @@ void ExperimentRun::name_arms(const Device& device) {
                                  std::find(arm_ids_.begin(), arm_ids_.end(), 0) == arm_ids_.end();
         arm_ids_.push_back(first_stock ? 0 : next++);
         // The same arm twice is an A/A run: the harness's own false alarms.
-        size_t twins = std::count(options_.arms.begin(), options_.arms.begin() + arms_.size(), name);
+        size_t twins =
+            std::count(options_.arms.begin(), options_.arms.begin() + arms_.size(), name);
         if (twins > 1) arms_.back().name += fmt::format(" ({})", twins);
         ExperimentArm* arm = plan_.add_arms();
         arm->set_id(arm_ids_.back());
@@ -121,9 +122,9 @@ void ExperimentRun::name_arms(const Device& device) {
 
 void ExperimentRun::run() {
     begin_ = Clock::now();
-    planned_seconds_ = options_.settle_seconds + options_.pairs * arms_.size() *
-                                                     (options_.block_seconds +
-                                                      options_.guard_seconds);
+    planned_seconds_ =
+        options_.settle_seconds +
+        options_.pairs * arms_.size() * (options_.block_seconds + options_.guard_seconds);
     std::exception_ptr error;
     std::string ended = "complete";
     // The recorder's thread inherits this. Among a load's tasks at the same priority it would be
@@ -186,8 +187,8 @@ void ExperimentRun::check_programs() {
     if (!load_ || load_->running()) return;
     const double ran = seconds_between(load_begin_, Clock::now());
     if (load_->failed() || ran < kLeastLoadSeconds)
-        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran,
-             load_->outcome(), options_.load, tail_of(options_.out + "/load.txt"));
+        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran, load_->outcome(),
+             options_.load, tail_of(options_.out + "/load.txt"));
     load_run_seconds_ += ran;
     start_load();
 }
@@ -241,10 +242,9 @@ void ExperimentRun::stop_programs() {
         const double ran = seconds_between(load_begin_, Clock::now());
         plan_.set_load_seconds(load_run_seconds_ + ran);
         plan_.set_load_result(
-            load_runs_ > 1
-                ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
-                              load_runs_ - 1, load_run_seconds_ / (load_runs_ - 1))
-                : fmt::format("ran {:.1f} s without end, stopped", ran));
+            load_runs_ > 1 ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
+                                         load_runs_ - 1, load_run_seconds_ / (load_runs_ - 1))
+                           : fmt::format("ran {:.1f} s without end, stopped", ran));
         load_.reset();
     }
     if (measure_) {

@@ -12,16 +12,21 @@ class ExplainCommand : public Command {
     CLI::App* declare(CLI::App& app) override {
         CLI::App* explain =
             app.add_subcommand("explain", "Tell why wakeups were late: timer, decisions, who ran");
-        explain->footer("Times are relative to the moment at which the thread expected to wake. "
-                        "Needs no root and no module.");
+        explain->footer(
+            "Times are relative to the moment at which the thread expected to wake. "
+            "Needs no root and no module.");
         explain->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")
             ->required();
         explain->add_option("--worst", worst_, "How many of the latest samples")
-            ->check(CLI::Range(1, 1000))->capture_default_str();
-        cycle_option_ = explain->add_option("--sample", cycle_, "One sample, by cyclictest's cycle");
+            ->check(CLI::Range(1, 1000))
+            ->capture_default_str();
+        cycle_option_ =
+            explain->add_option("--sample", cycle_, "One sample, by cyclictest's cycle");
         explain->add_option("--thread", thread_, "cyclictest's number of the thread, with --sample")
-            ->capture_default_str()->needs(cycle_option_);
-        explain->add_option("--cyclictest", cyclictest_, "cyclictest -v output to join with the log");
+            ->capture_default_str()
+            ->needs(cycle_option_);
+        explain->add_option("--cyclictest", cyclictest_,
+                            "cyclictest -v output to join with the log");
         return explain;
     }
 

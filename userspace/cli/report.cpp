@@ -11,10 +11,12 @@ class ReportCommand : public Command {
   public:
     CLI::App* declare(CLI::App& app) override {
         CLI::App* report = app.add_subcommand("report", "Print the table of a recorded run");
-        report->footer("Needs no root and no module. A lone log without cyclictest output is "
-                       "reported from its records.");
+        report->footer(
+            "Needs no root and no module. A lone log without cyclictest output is "
+            "reported from its records.");
         report->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")->required();
-        report->add_option("--cyclictest", cyclictest_, "cyclictest -v output to join with the log");
+        report->add_option("--cyclictest", cyclictest_,
+                           "cyclictest -v output to join with the log");
         return report;
     }
 
