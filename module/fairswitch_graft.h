@@ -29,13 +29,20 @@
 #define fsw_tap_compare(rq, cfs_rq, se, pse)		do { } while (0)
 #define fsw_tap_short_cancel(rq)			do { } while (0)
 #define fsw_tap_preempt_path(rq, path)			do { } while (0)
+#define fsw_tap_keep_path(rq, path)			do { } while (0)
+#define fsw_tap_short(rq)				do { } while (0)
+#define fsw_tap_short_nominee(rq, is_next)		do { } while (0)
 #define fsw_tap_short_buddy(rq, is_next)		do { } while (0)
+#define fsw_tapped(rq, cfs_rq, pick)			(pick)
+#define fsw_tapped_pick(rq, cfs_rq, stock, pick, dequeue)	(stock)
 #define fsw_tap_picked(rq, cfs_rq, se)			do { } while (0)
 #define fsw_tap_dequeue_delayed(rq, se)			do { } while (0)
 #define fsw_tap_leave(rq, p, path)			do { } while (0)
 #define fsw_tap_requeue_enter(cfs_rq, se)		do { } while (0)
 #define fsw_tap_requeue_lag(cfs_rq, se)			do { } while (0)
+#define fsw_tap_requeue_clock(cfs_rq)			do { } while (0)
 #define fsw_tap_requeue_clamped(cfs_rq)			do { } while (0)
+#define fsw_tap_lag_clamp(cfs_rq, raises)		do { } while (0)
 #define fsw_tap_requeue_leave(cfs_rq, se)		do { } while (0)
 #define fsw_tap_delay_enter(cfs_rq, se, flags)		do { } while (0)
 #define fsw_tap_delay_clamped(cfs_rq)			do { } while (0)
@@ -64,19 +71,72 @@
 #define fsw_tap_compare(rq, cfs_rq, se, pse)	FSW_TAP(rq, fsw_tap_compare(rq, cfs_rq, se, pse))
 #define fsw_tap_short_cancel(rq)		FSW_TAP(rq, fsw_tap_short_cancel())
 #define fsw_tap_preempt_path(rq, path)		FSW_TAP(rq, fsw_tap_preempt_path(path))
+#define fsw_tap_keep_path(rq, path)		FSW_TAP(rq, fsw_tap_keep_path(path))
+#define fsw_tap_short(rq)			FSW_TAP(rq, fsw_tap_short())
+#define fsw_tap_short_nominee(rq, is_next)	FSW_TAP(rq, fsw_tap_short_nominee(is_next))
 #define fsw_tap_short_buddy(rq, is_next)	FSW_TAP(rq, fsw_tap_short_buddy(is_next))
 #define fsw_tap_picked(rq, cfs_rq, se)		FSW_TAP(rq, fsw_tap_picked(cfs_rq, se))
 #define fsw_tap_dequeue_delayed(rq, se)		FSW_TAP(rq, fsw_tap_dequeue_delayed(se))
 #define fsw_tap_leave(rq, p, path)		FSW_TAP(rq, fsw_tap_leave(rq, p, path))
 #define fsw_tap_requeue_enter(cfs_rq, se)	FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_enter(cfs_rq, se))
 #define fsw_tap_requeue_lag(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_lag(cfs_rq, se))
+#define fsw_tap_requeue_clock(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_clock(cfs_rq))
+#define fsw_tap_lag_clamp(cfs_rq, raises)	FSW_TAP(rq_of(cfs_rq), fsw_tap_lag_clamp(raises))
 #define fsw_tap_requeue_clamped(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_clamped())
 #define fsw_tap_requeue_leave(cfs_rq, se)	FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_leave(cfs_rq, se))
 #define fsw_tap_delay_enter(cfs_rq, se, flags)	FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_enter(cfs_rq, se, flags))
 #define fsw_tap_delay_clamped(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_clamped())
 #define fsw_tap_delay_leave(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_leave(cfs_rq, se))
 
+/* A pick whose result is recorded. */
+#define fsw_tapped(rq, cfs_rq, pick)				\
+	({							\
+		struct sched_entity *fsw_se = (pick);		\
+								\
+		fsw_tap_picked(rq, cfs_rq, fsw_se);		\
+		fsw_se;						\
+	})
+
+/*
+ * pick_next_entity() taken apart: its pick, and its dequeue of a delayed pick
+ * (named fsw_se), so that the entity is copied in between.
+ */
+#define fsw_tapped_pick(rq, cfs_rq, stock, pick, dequeue)	\
+	({							\
+		struct sched_entity *fsw_se = (pick);		\
+								\
+		fsw_tap_picked(rq, cfs_rq, fsw_se);		\
+		if (fsw_se->sched_delayed) {			\
+			fsw_tap_dequeue_delayed(rq, fsw_se);	\
+			dequeue;				\
+			fsw_se = NULL;				\
+		}						\
+		fsw_se;						\
+	})
+
 #endif
+
+/*
+ * Whether se counts as idle at the level where its group ancestors and other's
+ * meet. As find_matching_se() walks.
+ */
+static inline int fsw_idle_where_met(const struct sched_entity *se,
+				     const struct sched_entity *other)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	while (se->depth > other->depth)
+		se = se->parent;
+	while (other->depth > se->depth)
+		other = other->parent;
+	while (se->parent != other->parent) {
+		se = se->parent;
+		other = other->parent;
+	}
+	if (se->my_q)
+		return se->my_q->idle > 0;
+#endif
+	return container_of(se, struct task_struct, se)->policy == SCHED_IDLE;
+}
 
 /*
  * The lag that was stored when se was delayed, or 0: nothing stored. Only

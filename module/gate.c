@@ -43,6 +43,7 @@ void fsw_gate_status(struct fsw_status *status)
 	status->positions = fsw_in_force.positions;
 }
 
+#if FSW_HYGIENE_NEEDED && defined(FSW_V_LAG_CLAMP)
 static u32 fsw_zero_lag(struct sched_entity *se)
 {
 	if (!se || !se->sched_delayed)
@@ -85,6 +86,12 @@ static u32 fsw_zero_lags(struct rq *rq)
 #endif
 	return zeroed;
 }
+#else
+static u32 fsw_zero_lags(struct rq *rq)
+{
+	return 0;
+}
+#endif
 
 static void fsw_record_swap(struct rq *rq, const struct fsw_set *set,
 			    enum fsw_swap_reason reason, u64 old, u32 delayed,
@@ -131,7 +138,7 @@ static void fsw_swap_locked(struct rq *rq, struct fsw_set *set,
 static bool fsw_wants_hygiene(const struct fsw_set *set,
 			      enum fsw_swap_reason reason)
 {
-#ifdef FSW_V_LAG_CLAMP
+#if FSW_HYGIENE_NEEDED && defined(FSW_V_LAG_CLAMP)
 	if (reason != FSW_SWAP_SET)
 		return false;
 	return fsw_in_force.hygiene ||

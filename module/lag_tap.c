@@ -15,7 +15,8 @@ static const struct fsw_delay_record fsw_delay_template =
 /* In the making, on this CPU. They don't nest in themselves or each other. */
 struct fsw_lag_scratch {
 	struct fsw_requeue_record requeue;
-	u64 stale_before;
+	bool requeue_open;
+	u64 stale_before;	/* as seen first, in enqueue or at the requeue's entry */
 	struct fsw_delay_record delay;
 	bool delay_open;
 	bool was_delayed;
@@ -34,8 +35,11 @@ void fsw_lag_tap_exit(void)
 	free_percpu(fsw_lag_scratch);
 }
 
-static bool fsw_hygiene_on(const struct cfs_rq *cfs_rq)
+/* Whether vlag of a delayed entity is a stored lag. */
+static bool fsw_lag_is_stored(const struct cfs_rq *cfs_rq)
 {
+	if (!FSW_HYGIENE_NEEDED)
+		return true;
 	return fsw_word(cpu_of(rq_of((struct cfs_rq *)cfs_rq))) & FSW_WORD_HYGIENE;
 }
 
@@ -70,11 +74,17 @@ void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	requeue->lag_before_ns = requeue->entity.lag_ns;
 	requeue->branches = fsw_curr_branches(cfs_rq, se);
 	requeue->curr_pid = fsw_entity_pid(cfs_rq->curr);
-	if (fsw_hygiene_on(cfs_rq)) {
+	if (fsw_lag_is_stored(cfs_rq)) {
 		requeue->branches |= FSW_LAG_STORED_VALID;
 		requeue->lag_stored_ns = se->vlag;
 	}
-	s->stale_before = fsw_curr_stale(cfs_rq);
+	s->stale_before = max(s->stale_before, fsw_curr_stale(cfs_rq));
+	s->requeue_open = true;
+}
+
+void __fsw_tap_requeue_clock(struct cfs_rq *cfs_rq)
+{
+	this_cpu_ptr(fsw_lag_scratch)->stale_before = fsw_curr_stale(cfs_rq);
 }
 
 void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se)
@@ -85,6 +95,7 @@ void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	requeue->curr_stale_ns = fsw_curr_stale(cfs_rq);
 	if (s->stale_before && !requeue->curr_stale_ns)
 		requeue->branches |= FSW_LAG_CLOCK_UPDATED;
+	s->stale_before = 0;
 }
 
 void __fsw_tap_requeue_clamped(void)
@@ -97,8 +108,9 @@ void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
 	struct fsw_requeue *requeue = &s->requeue.body;
 
-	/* With DELAY_ZERO the kernel has just left the lag in vlag. */
-	if (static_key_enabled(&sched_feat_keys[__SCHED_FEAT_DELAY_ZERO]) ||
+	s->requeue_open = false;
+	/* Where the kernel has just left the lag in vlag. */
+	if (!FSW_HYGIENE_NEEDED || static_key_enabled(&sched_feat_keys[__SCHED_FEAT_DELAY_ZERO]) ||
 	    (requeue->branches & FSW_LAG_CLAMPED))
 		requeue->lag_after_ns = se->vlag;
 	else
@@ -125,10 +137,22 @@ void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
 	fsw_read_entity(&delay->entity, cfs_rq, se);
 	delay->dequeue_flags = flags;
 	delay->branches = fsw_curr_branches(cfs_rq, se);
-	if (s->was_delayed && fsw_hygiene_on(cfs_rq)) {
+	if (s->was_delayed && fsw_lag_is_stored(cfs_rq)) {
 		delay->branches |= FSW_LAG_STORED_VALID;
 		delay->lag_stored_ns = se->vlag;
 	}
+}
+
+void __fsw_tap_lag_clamp(bool raises)
+{
+	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
+
+	if (!raises)
+		return;
+	if (s->requeue_open)
+		s->requeue.body.branches |= FSW_LAG_CLAMPED;
+	else if (s->delay_open)
+		s->delay.body.branches |= FSW_LAG_CLAMPED;
 }
 
 void __fsw_tap_delay_clamped(void)
@@ -144,11 +168,12 @@ void __fsw_tap_delay_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 
 	if (!s->delay_open)
 		return;
+	s->delay_open = false;
 	if (s->was_delayed) {
 		delay->verdict = FSW_DELAY_FINISHED;
 	} else if (se->sched_delayed) {
 		delay->verdict = FSW_DELAY_DELAYED;
-		if (fsw_hygiene_on(cfs_rq)) {
+		if (fsw_lag_is_stored(cfs_rq)) {
 			delay->branches |= FSW_LAG_STORED_VALID;
 			delay->lag_stored_ns = se->vlag;
 		}

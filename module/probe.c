@@ -168,13 +168,13 @@ static void fsw_probe_switch(void *data, bool preempt,
  * member of its hrtimer_sleeper. Soft timers come with interrupts on, so the
  * slot is filled with them off.
  */
-static void fsw_probe_expire(void *data, struct hrtimer *timer, ktime_t *now)
+static void fsw_probe_expire(void *data, struct hrtimer *timer, FSW_EXPIRE_NOW)
 {
 	const struct hrtimer_sleeper *sleeper;
 	struct fsw_fired *fired;
 	unsigned long flags;
 
-	if (!fsw_watch_count() || timer->function != hrtimer_wakeup)
+	if (!fsw_watch_count() || fsw_timer_function(timer) != hrtimer_wakeup)
 		return;
 	sleeper = container_of(timer, struct hrtimer_sleeper, timer);
 	local_irq_save(flags);

@@ -23,6 +23,8 @@ static u32 fsw_entity_flags(const struct cfs_rq *cfs_rq,
 		flags |= FSW_ENTITY_PROTECTED;
 	if (fsw_idle(se))
 		flags |= FSW_ENTITY_IDLE;
+	if (fsw_effectively_idle(se))
+		flags |= FSW_ENTITY_EFFECTIVE_IDLE;
 	return flags;
 }
 
@@ -32,14 +34,15 @@ void fsw_read_entity(struct fsw_entity *to, const struct cfs_rq *cfs_rq,
 	u32 flags = fsw_entity_flags(cfs_rq, se);
 	u64 id;
 
-	flags |= fsw_group(fsw_entity_group(cfs_rq), &id) << FSW_ENTITY_GROUP_SHIFT;
+	flags |= fsw_group(fsw_cfs_rq_group(fsw_own_cfs_rq(se)), &id)
+		 << FSW_ENTITY_GROUP_SHIFT;
 	to->group_id = id;
-	flags |= fsw_group(fsw_entity_group(fsw_owned(se)), &id)
+	flags |= fsw_group(fsw_cfs_rq_group(fsw_owned(se)), &id)
 		 << FSW_ENTITY_OWNED_SHIFT;
 	to->owned_group_id = id;
 	to->pid = fsw_entity_pid(se);
 	to->flags = flags;
-	to->weight = se->load.weight;
+	to->weight = fsw_load_of(se).weight;
 	to->slice_ns = se->slice;
 	to->vruntime_ns = se->vruntime;
 	to->deadline_ns = se->deadline;

@@ -20,25 +20,30 @@
 
 #include "compat.h"
 
-/* Weights are summed scaled down, curr included although it isn't queued. */
+/* Curr counts although it isn't queued. */
 static inline s64 fsw_load(const struct cfs_rq *cfs_rq)
 {
 	const struct sched_entity *curr = cfs_rq->curr;
-	s64 load = cfs_rq->avg_load;
+	s64 load = fsw_sum_weight_of(cfs_rq);
 
 	if (curr && curr->on_rq)
-		load += scale_load_down(curr->load.weight);
+		load += fsw_sum_weight(cfs_rq, curr);
 	return load;
+}
+
+static inline s64 fsw_key(const struct cfs_rq *cfs_rq, u64 vruntime)
+{
+	return vruntime - cfs_rq->zero_vruntime;
 }
 
 static inline s64 fsw_weighted_sum(const struct cfs_rq *cfs_rq)
 {
 	const struct sched_entity *curr = cfs_rq->curr;
-	s64 sum = cfs_rq->avg_vruntime;
+	s64 sum = fsw_sum_of(cfs_rq);
 
 	if (curr && curr->on_rq)
-		sum += (s64)(curr->vruntime - cfs_rq->zero_vruntime) *
-		       (s64)scale_load_down(curr->load.weight);
+		sum += fsw_key(cfs_rq, curr->vruntime) *
+		       (s64)fsw_sum_weight(cfs_rq, curr);
 	return sum;
 }
 
@@ -60,23 +65,24 @@ static inline bool fsw_eligible(const struct cfs_rq *cfs_rq,
 				const struct sched_entity *se)
 {
 	return fsw_weighted_sum(cfs_rq) >=
-	       (s64)(se->vruntime - cfs_rq->zero_vruntime) * fsw_load(cfs_rq);
+	       (fsw_product)fsw_key(cfs_rq, se->vruntime) * fsw_load(cfs_rq);
 }
 
 /*
- * entity_lag(): the limit is max(2 slices, one tick) in the entity's virtual
- * time. The kernel divides by multiplying with an inverse; this is exact, so
- * only clamped lags differ, by parts in a million.
+ * entity_lag(), limited in the entity's virtual time. The kernel divides by
+ * multiplying with an inverse; this is exact, so only clamped lags differ, by
+ * parts in a million.
  */
 static inline s64 fsw_lag(const struct cfs_rq *cfs_rq,
 			  const struct sched_entity *se)
 {
-	u64 limit = max_t(u64, 2 * se->slice, TICK_NSEC);
+	u64 weight = fsw_load_of(se).weight;
+	u64 limit = fsw_lag_limit(cfs_rq, se);
 	s64 lag = fsw_avg_vruntime(cfs_rq) - se->vruntime;
 
-	if (se->load.weight != NICE_0_LOAD)
+	if (weight != NICE_0_LOAD)
 		limit = div64_u64(limit * scale_load_down(NICE_0_LOAD),
-				  max(scale_load_down(se->load.weight), 1UL));
+				  max(scale_load_down(weight), 1UL));
 	return clamp_t(s64, lag, -(s64)limit, (s64)limit);
 }
 
@@ -90,10 +96,17 @@ static inline bool fsw_idle(const struct sched_entity *se)
 	return container_of(se, struct task_struct, se)->policy == SCHED_IDLE;
 }
 
-/* protect_slice(): on 6.12 a copy of the deadline in vlag. */
-static inline bool fsw_protected(const struct sched_entity *se)
+/* Whether it or a group above it is idle. */
+static inline bool fsw_effectively_idle(const struct sched_entity *se)
 {
-	return se->vlag == se->deadline;
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	for (; se; se = se->parent)
+		if (fsw_idle(se))
+			return true;
+	return false;
+#else
+	return fsw_idle(se);
+#endif
 }
 
 /* Thread id in the initial namespace; 0 for a group or nobody. */
@@ -128,8 +141,9 @@ static inline enum fsw_group_kind fsw_group(const struct task_group *tg,
 	return FSW_GROUP_CGROUP;
 }
 
+/* Of the cfs_rq's own group. */
 static inline const struct task_group *
-fsw_entity_group(const struct cfs_rq *cfs_rq)
+fsw_cfs_rq_group(const struct cfs_rq *cfs_rq)
 {
 #ifdef CONFIG_FAIR_GROUP_SCHED
 	return cfs_rq ? cfs_rq->tg : NULL;
@@ -142,6 +156,16 @@ static inline const struct cfs_rq *fsw_owned(const struct sched_entity *se)
 {
 #ifdef CONFIG_FAIR_GROUP_SCHED
 	return se->my_q;
+#else
+	return NULL;
+#endif
+}
+
+/* The group that the entity belongs to, wherever it is queued. */
+static inline const struct cfs_rq *fsw_own_cfs_rq(const struct sched_entity *se)
+{
+#ifdef CONFIG_FAIR_GROUP_SCHED
+	return se->cfs_rq;
 #else
 	return NULL;
 #endif

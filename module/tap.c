@@ -21,7 +21,9 @@ struct fsw_deciding {
 	bool followable;	/* no entity that we know has been dequeued */
 	bool compared;
 	bool pending_before;
+	bool lazy_before;
 	enum fsw_path preempt_path;
+	enum fsw_path keep_path;
 };
 
 static struct fsw_deciding __percpu *fsw_deciding;
@@ -48,16 +50,18 @@ void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
 	decision->wake_flags = wake_flags;
 	decision->wakee_state = READ_ONCE(p->__state);
 	decision->wakee_pid = p->pid;
-	decision->curr_pid = rq->curr->pid;
+	decision->curr_pid = rq->donor->pid;
 	d->followable = true;
 	d->compared = false;
 	d->preempt_path = FSW_PATH_PICK_PREEMPT;
+	d->keep_path = FSW_PATH_PICK_KEEP;
+	d->lazy_before = fsw_resched_lazy(rq->curr);
 	d->pending_before = test_tsk_need_resched(rq->curr);
 }
 
 static void fsw_read_queue(struct fsw_queue *to, const struct cfs_rq *cfs_rq)
 {
-	to->queued = cfs_rq->nr_running;
+	to->queued = fsw_nr_queued(cfs_rq);
 	to->h_queued = cfs_rq->h_nr_queued;
 	to->load = fsw_load(cfs_rq);
 	to->avg_vruntime_ns = fsw_avg_vruntime(cfs_rq);
@@ -79,22 +83,40 @@ void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 		decision->queue.branches |= FSW_BRANCH_PROTECTED_BEFORE;
 }
 
-void __fsw_tap_short_cancel(void)
-{
-	this_cpu_ptr(fsw_deciding)->record.body.queue.branches |=
-		FSW_BRANCH_SHORT_CANCEL;
-}
-
 void __fsw_tap_preempt_path(enum fsw_path path)
 {
 	this_cpu_ptr(fsw_deciding)->preempt_path = path;
 }
 
+void __fsw_tap_keep_path(enum fsw_path path)
+{
+	this_cpu_ptr(fsw_deciding)->keep_path = path;
+}
+
+static void fsw_branch(bool taken, enum fsw_queue_branch branch)
+{
+	if (taken)
+		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |= branch;
+}
+
+void __fsw_tap_short_cancel(void)
+{
+	fsw_branch(true, FSW_BRANCH_SHORT_CANCEL);
+}
+
+void __fsw_tap_short(void)
+{
+	fsw_branch(true, FSW_BRANCH_SHORT);
+}
+
+void __fsw_tap_short_nominee(bool is_next)
+{
+	fsw_branch(is_next, FSW_BRANCH_BUDDY_NOMINATED);
+}
+
 void __fsw_tap_short_buddy(bool is_next)
 {
-	if (is_next)
-		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |=
-			FSW_BRANCH_BUDDY_CLEARED;
+	fsw_branch(is_next, FSW_BRANCH_BUDDY_CLEARED);
 }
 
 void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se)
@@ -127,10 +149,15 @@ void __fsw_tap_dequeue_delayed(struct sched_entity *se)
 static enum fsw_resched fsw_resched_effect(const struct fsw_deciding *d,
 					   struct rq *rq)
 {
+	bool lazy = fsw_resched_lazy(rq->curr);
+
 	if (d->pending_before)
 		return FSW_RESCHED_ALREADY;
-	if (!test_tsk_need_resched(rq->curr))
-		return FSW_RESCHED_NONE;
+	if (!test_tsk_need_resched(rq->curr)) {
+		if (d->lazy_before)
+			return FSW_RESCHED_ALREADY;
+		return lazy ? FSW_RESCHED_LAZY : FSW_RESCHED_NONE;
+	}
 	return cpu_of(rq) == smp_processor_id() ? FSW_RESCHED_NOW_LOCAL :
 						  FSW_RESCHED_NOW_IPI;
 }
@@ -139,20 +166,24 @@ void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
 {
 	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
 	struct fsw_decision *decision = &d->record.body;
-	struct sched_entity *curr = &rq->curr->se;
+	struct sched_entity *curr = &rq->donor->se;
 
 	/* Ways out before groups are matched: the tasks' own entities. */
 	if (!d->compared)
-		__fsw_tap_compare(rq, cfs_rq_of(curr), curr, &p->se);
+		__fsw_tap_compare(rq, fsw_searched(rq, curr), curr, &p->se);
 	decision->verdict = path == FSW_PATH_PICK_PREEMPT ?
 			    FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
-	/* The preempt label is reached for several reasons. */
-	decision->path = path == FSW_PATH_PICK_PREEMPT ? d->preempt_path : path;
+	/* The preempt label, and the common way out, are reached for several reasons. */
+	if (path == FSW_PATH_PICK_PREEMPT)
+		path = d->preempt_path;
+	else if (path == FSW_PATH_PICK_KEEP)
+		path = d->keep_path;
+	decision->path = path;
 	decision->resched = fsw_resched_effect(d, rq);
 	if (d->followable && fsw_protected(d->curr))
 		decision->queue.branches |= FSW_BRANCH_PROTECTED_AFTER;
 	fsw_task_seen(p);
-	fsw_task_seen(rq->curr);
+	fsw_task_seen(rq->donor);
 	decision->duration_ns = ktime_get_mono_fast_ns() - decision->stamp.time_ns;
 	fsw_ring_publish(&d->record, sizeof(d->record), FSW_KIND_DECISION,
 			 cpu_of(rq), true);

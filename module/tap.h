@@ -29,6 +29,11 @@ void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 void __fsw_tap_short_cancel(void);
 /* The preemption that follows is for this reason, not because of the pick. */
 void __fsw_tap_preempt_path(enum fsw_path path);
+/* The check leaves through a common end, for this reason. */
+void __fsw_tap_keep_path(enum fsw_path path);
+/* The wakee's slice is shorter. */
+void __fsw_tap_short(void);
+void __fsw_tap_short_nominee(bool is_next);
 /* The preempted entity is about to lose its turn as next buddy, if it has it. */
 void __fsw_tap_short_buddy(bool is_next);
 void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se);
@@ -37,7 +42,11 @@ void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path);
 
 void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se);
 void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se);
+/* In enqueue, before a clock update that comes ahead of the requeue. */
+void __fsw_tap_requeue_clock(struct cfs_rq *cfs_rq);
 void __fsw_tap_requeue_clamped(void);
+/* The lag is raised to the stored one, in a requeue or a dequeue. */
+void __fsw_tap_lag_clamp(bool raises);
 void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se);
 
 void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,

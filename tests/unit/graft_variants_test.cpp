@@ -150,8 +150,8 @@ TEST_F(TransformerTest, UnknownVariantListsTheKnown) {
     EXPECT_NE(message.find("pick-twice"), std::string::npos) << message;
 }
 
-Variant make_variant(const std::string& id, bool stock_with, unsigned bit) {
-    Variant variant;
+GraftVariant make_variant(const std::string& id, bool stock_with, unsigned bit) {
+    GraftVariant variant;
     variant.id = id;
     variant.macro = variant_macro(id);
     variant.title = "a title";

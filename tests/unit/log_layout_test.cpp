@@ -201,7 +201,12 @@ TEST(Layout, EnumsAgree) {
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_PICK_PREEMPT)), "PATH_PICK_PREEMPT");
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_PICK_KEEP)), "PATH_PICK_KEEP");
     EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_CANCEL_PREEMPT)), "PATH_CANCEL_PREEMPT");
-    EXPECT_EQ(Path_MAX, static_cast<int>(FSW_PATH_CANCEL_PREEMPT));
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_OTHER_CLASS)), "PATH_OTHER_CLASS");
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_DELAYED_KEEP)), "PATH_DELAYED_KEEP");
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_FORK_KEEP)), "PATH_FORK_KEEP");
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_SYNC_KEEP)), "PATH_SYNC_KEEP");
+    EXPECT_EQ(Path_Name(static_cast<Path>(FSW_PATH_SYNC_PREEMPT)), "PATH_SYNC_PREEMPT");
+    EXPECT_EQ(Path_MAX, static_cast<int>(FSW_PATH_SYNC_PREEMPT));
     EXPECT_EQ(Verdict_Name(static_cast<Verdict>(FSW_VERDICT_PREEMPT)), "VERDICT_PREEMPT");
     EXPECT_EQ(Verdict_MAX, static_cast<int>(FSW_VERDICT_PREEMPT));
     EXPECT_EQ(Resched_Name(static_cast<Resched>(FSW_RESCHED_NOW_IPI)), "RESCHED_NOW_IPI");

@@ -27,7 +27,7 @@ void add_patch_set(const BuildFacts& facts, Graft& graft) {
     }
 }
 
-void add_variant(const BuildFacts& facts, const Variant& variant, Graft& graft) {
+void add_variant(const BuildFacts& facts, const GraftVariant& variant, Graft& graft) {
     auto& message = *graft.add_variants();
     message.set_id(variant.id);
     message.set_title(variant.title);

@@ -9,7 +9,8 @@
 
 namespace fairswitch {
 
-struct Variant {
+// Not to be confused with a loaded module's Variant (userspace/device/arm.h).
+struct GraftVariant {
     std::string id;     // "dequeue-delayed": the folder's name
     std::string macro;  // "DEQUEUE_DELAYED"
     std::string title;
@@ -24,7 +25,7 @@ struct Variant {
 
 // fair.c with everything applied.
 struct Transformation {
-    std::vector<Variant> variants;  // by id
+    std::vector<GraftVariant> variants;  // by id
     std::filesystem::path gated;
 };
 
@@ -42,8 +43,9 @@ class Transformer {
     std::vector<std::string> variant_ids() const;
 
   private:
-    Variant apply_variant(const std::string& id, std::filesystem::path& source) const;
+    GraftVariant apply_variant(const std::string& id, std::filesystem::path& source) const;
     void apply_taps(std::filesystem::path& source) const;
+    void apply_tap(const std::filesystem::path& tap, std::filesystem::path& source) const;
 
     std::filesystem::path module_;
     std::filesystem::path work_;
@@ -53,6 +55,6 @@ class Transformer {
 std::string variant_macro(const std::string& id);
 
 // The text of fairswitch_variants.h.
-std::string variants_header(const std::vector<Variant>& variants);
+std::string variants_header(const std::vector<GraftVariant>& variants);
 
 }  // namespace fairswitch

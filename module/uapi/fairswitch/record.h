@@ -320,6 +320,11 @@ enum fsw_path {
 	FSW_PATH_PICK_PREEMPT		= 8,
 	FSW_PATH_PICK_KEEP		= 9,
 	FSW_PATH_CANCEL_PREEMPT		= 10,
+	FSW_PATH_OTHER_CLASS		= 11,
+	FSW_PATH_DELAYED_KEEP		= 12,
+	FSW_PATH_FORK_KEEP		= 13,
+	FSW_PATH_SYNC_KEEP		= 14,
+	FSW_PATH_SYNC_PREEMPT		= 15,
 };
 
 enum fsw_verdict {
@@ -345,6 +350,7 @@ enum fsw_entity_flag {
 	FSW_ENTITY_IDLE		= 1 << 4,	/* as the check judges it */
 	FSW_ENTITY_ON_RQ	= 1 << 5,
 	FSW_ENTITY_CUSTOM_SLICE	= 1 << 6,
+	FSW_ENTITY_EFFECTIVE_IDLE	= 1 << 7,	/* it or a group above it is idle */
 	FSW_ENTITY_GROUP_SHIFT	= 8,		/* 2 bits: enum fsw_group_kind */
 	FSW_ENTITY_OWNED_SHIFT	= 10,		/* 2 bits: same, for owned_group_id */
 	FSW_ENTITY_POLICY_SHIFT	= 12,		/* 4 bits: SCHED_*, tasks only */
@@ -364,6 +370,8 @@ enum fsw_queue_branch {
 	FSW_BRANCH_PROTECTED_BEFORE	= 1 << 3,
 	FSW_BRANCH_PROTECTED_AFTER	= 1 << 4,
 	FSW_BRANCH_BUDDY_CLEARED	= 1 << 5,	/* short-buddy dropped curr's turn as next buddy */
+	FSW_BRANCH_SHORT		= 1 << 6,	/* the wakee's slice is shorter: the pick disregards protection */
+	FSW_BRANCH_BUDDY_NOMINATED	= 1 << 7,	/* the preempting wakee is the next buddy */
 };
 
 /* Requeue.branches and Delay.branches */
