@@ -59,6 +59,12 @@ void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
 	d->pending_before = test_tsk_need_resched(rq->curr);
 }
 
+static void fsw_branch(bool taken, enum fsw_queue_branch branch)
+{
+	if (taken)
+		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |= branch;
+}
+
 static void fsw_read_queue(struct fsw_queue *to, const struct cfs_rq *cfs_rq)
 {
 	to->queued = fsw_nr_queued(cfs_rq);
@@ -79,8 +85,8 @@ void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 	fsw_read_entity(&decision->wakee, cfs_rq, pse);
 	fsw_read_entity(&decision->curr, cfs_rq, se);
 	fsw_read_queue(&decision->queue, cfs_rq);
-	if (fsw_protected(se))
-		decision->queue.branches |= FSW_BRANCH_PROTECTED_BEFORE;
+	fsw_branch(fsw_protected(se), FSW_BRANCH_PROTECTED_BEFORE);
+	fsw_branch(cfs_rq->next == se, FSW_BRANCH_BUDDY_IS_CURR);
 }
 
 void __fsw_tap_preempt_path(enum fsw_path path)
@@ -91,12 +97,6 @@ void __fsw_tap_preempt_path(enum fsw_path path)
 void __fsw_tap_keep_path(enum fsw_path path)
 {
 	this_cpu_ptr(fsw_deciding)->keep_path = path;
-}
-
-static void fsw_branch(bool taken, enum fsw_queue_branch branch)
-{
-	if (taken)
-		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |= branch;
 }
 
 void __fsw_tap_short_cancel(void)

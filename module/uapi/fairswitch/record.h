@@ -372,6 +372,7 @@ enum fsw_queue_branch {
 	FSW_BRANCH_BUDDY_CLEARED	= 1 << 5,	/* short-buddy dropped curr's turn as next buddy */
 	FSW_BRANCH_SHORT		= 1 << 6,	/* the wakee's slice is shorter: the pick disregards protection */
 	FSW_BRANCH_BUDDY_NOMINATED	= 1 << 7,	/* the preempting wakee is the next buddy */
+	FSW_BRANCH_BUDDY_IS_CURR	= 1 << 8,	/* before the pick, curr's entity was the next buddy */
 };
 
 /* Requeue.branches and Delay.branches */

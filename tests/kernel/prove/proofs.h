@@ -17,6 +17,18 @@ void lag_clamp(const OrderedLog& log);
 // `with`: curr's clock is never stale at a requeue; `without`: it sometimes is.
 void requeue_clock(const OrderedLog& log);
 
+// Of decisions in which an eligible wakee with a shorter slice wasn't picked: `with` all cancel the
+// protection and preempt; `without` all keep.
+void cancel_protection(const OrderedLog& log);
+
+// Of preemptions for a shorter slice or over an idle curr, in which curr's entity was the next buddy:
+// `with` each drops the hint (or names the wakee); `without` none does.
+void short_buddy(const OrderedLog& log);
+
+// Of decisions about a curr that is idle by its groups but not by its policy: `with` the wakee
+// preempts it for that; `without` never.
+void hierarchical_idle(const OrderedLog& log);
+
 // Each of `cpus` runqueues was decided about.
 void every_cpu(const OrderedLog& log, std::uint32_t cpus);
 

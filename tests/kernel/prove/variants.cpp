@@ -1,5 +1,6 @@
 // The log proves the variant, position by position.
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <array>
 #include <optional>
@@ -160,6 +161,98 @@ void dequeue_delayed(const OrderedLog& log) {
     tally.judge("kept with a delayed entity picked");
     if (branch_taken == 0) fail(Exit::kRunFailed, "with: the branch was never taken");
     fmt::print("with: the branch was taken {} times\n", branch_taken);
+}
+
+namespace {
+
+// Who is idle by a group above it, though not by its own policy.
+bool idle_by_group(const std::optional<model::Entity>& entity) {
+    if (!entity || (entity->flags & FSW_ENTITY_EFFECTIVE_IDLE) == 0) return false;
+    const unsigned policy = (entity->flags >> FSW_ENTITY_POLICY_SHIFT) & 15;
+    return (entity->flags & FSW_ENTITY_TASK) == 0 || policy != SCHED_IDLE;
+}
+
+bool idle(const std::optional<model::Entity>& entity) {
+    return entity && (entity->flags & FSW_ENTITY_EFFECTIVE_IDLE) != 0;
+}
+
+bool branch(const model::Decision& decision, std::uint32_t bit) {
+    return decision.queue && (decision.queue->branches & bit) != 0;
+}
+
+// Always `with`, never `without`, and both seen.
+struct Switched {
+    std::array<std::uint64_t, 2> seen{};
+    std::array<std::uint64_t, 2> done{};
+
+    void judge(const char* what) const {
+        fmt::print("without: {} of {} {}; with: {} of {}\n", done[0], seen[0], what, done[1],
+                   seen[1]);
+        if (seen[0] == 0 || seen[1] == 0) {
+            fail(Exit::kRunFailed, "nothing to judge in one of the positions");
+        }
+        if (done[0] != 0) fail(Exit::kRunFailed, "without: {} {}", done[0], what);
+        if (done[1] != seen[1]) {
+            fail(Exit::kRunFailed, "with: only {} of {} {}", done[1], seen[1], what);
+        }
+    }
+};
+
+}  // namespace
+
+void cancel_protection(const OrderedLog& log) {
+    const std::uint32_t bit = variant_bit(log.header, "cancel-protection");
+    Switched switched;
+    for_each<model::Decision>(log, [&](const model::Decision& decision) {
+        if (decision.path != FSW_PATH_PICK_KEEP && decision.path != FSW_PATH_CANCEL_PREEMPT) return;
+        if (!decision.wakee || !decision.curr || delayed(decision.wakee)) return;
+        if ((decision.wakee->flags & FSW_ENTITY_ELIGIBLE) == 0) return;
+        if (decision.wakee->slice_ns >= decision.curr->slice_ns) return;
+        const bool with = is_with(log, decision.stamp, bit);
+        ++switched.seen[with];
+        switched.done[with] += decision.path == FSW_PATH_CANCEL_PREEMPT;
+    });
+    switched.judge("eligible short-slice wakees that weren't picked preempt");
+}
+
+void short_buddy(const OrderedLog& log) {
+    const std::uint32_t bit = variant_bit(log.header, "short-buddy");
+    Switched switched;
+    for_each<model::Decision>(log, [&](const model::Decision& decision) {
+        if (decision.verdict != FSW_VERDICT_PREEMPT || !decision.wakee || !decision.curr) return;
+        if (!branch(decision, FSW_BRANCH_BUDDY_IS_CURR)) return;
+        if (decision.path != FSW_PATH_IDLE_PREEMPT &&
+            decision.wakee->slice_ns >= decision.curr->slice_ns) {
+            return;
+        }
+        const bool with = is_with(log, decision.stamp, bit);
+        ++switched.seen[with];
+        switched.done[with] +=
+            branch(decision, FSW_BRANCH_BUDDY_CLEARED | FSW_BRANCH_BUDDY_NOMINATED);
+    });
+    switched.judge("preempted next buddies lose their turn");
+}
+
+void hierarchical_idle(const OrderedLog& log) {
+    const std::uint32_t bit = variant_bit(log.header, "hierarchical-idle");
+    Switched switched;
+    for_each<model::Decision>(log, [&](const model::Decision& decision) {
+        switch (decision.path) {
+            case FSW_PATH_SAME_ENTITY:
+            case FSW_PATH_THROTTLED:
+            case FSW_PATH_RESCHED_PENDING:
+            case FSW_PATH_PREEMPTION_OFF:
+            case FSW_PATH_OTHER_CLASS:
+                return;  // left before idleness was judged
+            default:
+                break;
+        }
+        if (!idle_by_group(decision.curr) || !decision.wakee || idle(decision.wakee)) return;
+        const bool with = is_with(log, decision.stamp, bit);
+        ++switched.seen[with];
+        switched.done[with] += decision.path == FSW_PATH_IDLE_PREEMPT;
+    });
+    switched.judge("currs idle by their group are preempted for it");
 }
 
 void lag_clamp(const OrderedLog& log) { LagProof(log).run(); }
