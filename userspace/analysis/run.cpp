@@ -82,10 +82,9 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
     run.read_samples(files.cyclictest);
     const std::vector<CyclicSample>* samples =
         run.cyclic_ && !run.cyclic_->samples.empty() ? &run.cyclic_->samples : nullptr;
-    const bool planned = run.plan_ && run.plan_->blocks_size() > 0;
     run.join_ = std::make_unique<Join>(
         join(*run.evidence_, samples,
-             planned ? planned_blocks(*run.plan_) : find_blocks(*run.evidence_)));
+             run.plan_ ? planned_blocks(*run.plan_) : find_blocks(*run.evidence_)));
     run.tally_ = std::make_unique<Tally>(run.join_->blocks);
     run.choose(worst, chosen);
     run.read_log_for_decisions(files.log);

@@ -15,7 +15,7 @@ std::string arm_name(const std::map<uint32_t, std::string>& names, uint32_t arm)
     return arm == 0 ? "stock" : fmt::format("arm {}", arm);
 }
 
-// Arms in the plan's order, else in the order of their first block.
+// Arms in the plan's order, else by number: stock is 0.
 std::vector<uint32_t> arm_order(const TableInput& input) {
     std::vector<uint32_t> order;
     auto add = [&](uint32_t arm) {
@@ -23,7 +23,9 @@ std::vector<uint32_t> arm_order(const TableInput& input) {
     };
     if (input.plan)
         for (const ExperimentArm& arm : input.plan->arms()) add(arm.id());
+    const size_t planned = order.size();
     for (const BlockResult& block : input.join.blocks) add(block.block.arm);
+    std::sort(order.begin() + planned, order.end());
     return order;
 }
 
@@ -84,6 +86,18 @@ std::vector<std::map<uint32_t, const BlockResult*>> whole_rounds(const TableInpu
     return whole;
 }
 
+// The difference shown is that of the values shown, which are over all blocks; the verdict is over
+// whole rounds. They differ only where a run was cut short.
+void show_all_blocks(std::vector<Comparison>& rows, const ArmColumn& first,
+                     const ArmColumn& second) {
+    for (Comparison& row : rows) {
+        row.first = metric_value(first.sorted, row.metric);
+        row.second = metric_value(second.sorted, row.metric);
+        row.percent.reset();
+        if (row.first > 0) row.percent = 100 * (row.second - row.first) / row.first;
+    }
+}
+
 void compare_arms(Table& table, const TableInput& input) {
     if (table.columns.size() < 2) return;
     const auto rounds = whole_rounds(input, table.columns.size());
@@ -94,6 +108,7 @@ void compare_arms(Table& table, const TableInput& input) {
             pairs.push_back({round.at(table.columns[0].arm)->latencies,
                              round.at(table.columns[c].arm)->latencies});
         table.comparisons.push_back(compare(pairs));
+        show_all_blocks(table.comparisons.back(), table.columns[0], table.columns[c]);
     }
     judge(table.comparisons, table.pairs);
 }
@@ -125,6 +140,8 @@ SwapTimes swap_times(const Evidence& evidence) {
     return times;
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 // Latencies that come from the machine and not from its scheduler.
 void warn_of_machine(Table& table) {
     uint64_t late = 0, machine = 0;
@@ -151,10 +168,10 @@ void add_warnings(Table& table, const TableInput& input) {
     if (input.join.count(Fate::kArmDiffers))
         table.warnings.push_back(fmt::format("{} samples were woken under another arm",
                                              input.join.count(Fate::kArmDiffers)));
-    if (input.plan && input.plan->ended() != "complete")
-        table.warnings.push_back(fmt::format("INCOMPLETE RUN: {}", input.plan->ended().empty()
-                                                                       ? "it never ended properly"
-                                                                       : input.plan->ended()));
+    if (!input.plan || input.plan->ended() == "complete") return;
+    const std::string& why = input.plan->ended();
+    table.warnings.push_back("INCOMPLETE RUN: " +
+                             (why.empty() ? "it never ended properly" : first_line(why)));
 }
 
 }  // namespace

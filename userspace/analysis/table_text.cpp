@@ -20,8 +20,9 @@ class Text {
     std::string render() {
         for (const std::string& warning : table_.warnings) line("!! " + warning);
         if (!table_.warnings.empty()) line("");
-        if (table_.columns.empty()) {
-            line("No block holds a sample: nothing to compare.");
+        if (no_samples()) {
+            line("No block was completed with a sample in it: nothing to compare.");
+            footnotes();
             return out_;
         }
         header();
@@ -45,6 +46,11 @@ class Text {
     }
 
     static int width(size_t column) { return column == 0 ? kFirstWidth : kOtherWidth; }
+
+    bool no_samples() const {
+        return std::all_of(table_.columns.begin(), table_.columns.end(),
+                           [](const ArmColumn& column) { return column.sorted.empty(); });
+    }
 
     // A name that doesn't fit keeps its beginning; the full ones stand in the legend.
     static std::string cut(const std::string& name, size_t width) {
@@ -111,7 +117,14 @@ class Text {
         line(text);
     }
 
+    void full_names() {
+        for (size_t c = 0; c < table_.columns.size(); ++c)
+            if (table_.columns[c].name.size() >= static_cast<size_t>(width(c)))
+                line(fmt::format(" column {}: {}", c + 1, table_.columns[c].name));
+    }
+
     void legend() {
+        full_names();
         if (table_.columns.size() < 2) return;
         line(
             fmt::format("(difference from {} in percent, negative = smaller; ~ = not significant "

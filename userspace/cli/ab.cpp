@@ -74,6 +74,8 @@ class AbCommand : public Command {
             ->check(CLI::Range(0.0, 600.0))
             ->capture_default_str();
         ab->add_option("--seed", options_.seed, "Seed of the order")->capture_default_str();
+        ab->add_option("--graft", options_.graft,
+                       "Manifest of the module's build, to keep in the log");
         ab->add_option("--out", options_.out, "Directory for the run's files")->required();
         return ab;
     }
@@ -84,7 +86,7 @@ class AbCommand : public Command {
             InterruptGuard guard;
             ExperimentRun experiment(options_);
             try {
-                experiment.run();
+                failed_ = !experiment.run();
             } catch (const Failure& failure) {
                 std::cerr << "\nfairswitch: " << failure.what() << "\n"
                           << "What was measured before that follows.\n";

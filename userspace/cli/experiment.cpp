@@ -59,9 +59,23 @@ size_t threads_of(pid_t pid) {
     return error ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-std::string tail_of(const std::string& path) {
+std::string whole_file(const std::string& path) {
     std::ifstream in(path);
-    std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+std::string manifest_in(const std::string& path) {
+    const std::string text = whole_file(path);
+    if (text.empty())
+        fail(Exit::kUsage,
+             "--graft {}: empty or not readable; expected the manifest that `fairswitch build` "
+             "writes",
+             path);
+    return text;
+}
+
+std::string tail_of(const std::string& path) {
+    const std::string text = whole_file(path);
     return text.size() > 400 ? text.substr(text.size() - 400) : text;
 }
 
@@ -87,6 +101,7 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
              options_.out);
     Header header = describe_machine(device);
     header.set_command(options_.command_line);
+    if (!options_.graft.empty()) header.set_graft(manifest_in(options_.graft));
     for (size_t i = 0; i < arms_.size(); ++i) add_arm(header, arm_ids_[i], arms_[i]);
     session_ = std::make_unique<Session>(std::move(device));
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
@@ -120,7 +135,7 @@ void ExperimentRun::name_arms(const Device& device) {
     plan_.set_interval_us(CyclicCommand::parse(options_.measure).interval_us);
 }
 
-void ExperimentRun::run() {
+bool ExperimentRun::run() {
     begin_ = Clock::now();
     planned_seconds_ =
         options_.settle_seconds +
@@ -152,6 +167,7 @@ void ExperimentRun::run() {
     }
     session_.reset();
     if (error) std::rethrow_exception(error);
+    return ended == "complete";
 }
 
 void ExperimentRun::start_measuring() {
@@ -213,6 +229,8 @@ void ExperimentRun::run_rounds() {
             run_block(round, number++, arm);
             if (interrupted) return;
         }
+        // Should we be killed, the rounds so far can be told apart.
+        write_plan(options_.out + "/plan.textproto", plan_);
     }
 }
 

@@ -30,6 +30,7 @@ struct ExperimentOptions {
     uint64_t seed = 1;
     std::string out;
     std::string command_line;
+    std::string graft;  // file with the manifest of the module's build; empty: none
 };
 
 class ExperimentRun {
@@ -37,8 +38,8 @@ class ExperimentRun {
     explicit ExperimentRun(const ExperimentOptions& options);
 
     // Leaves run.fsl, measure.txt, load.txt and plan.textproto in the directory, also when it is
-    // interrupted. Throws what made it fail after that.
-    void run();
+    // interrupted. Throws what made it fail after that. False: interrupted.
+    bool run();
 
     // Asked for by Ctrl-C: the blocks so far are kept.
     static void interrupt();
