@@ -89,7 +89,7 @@ graft_inputs() {
 
 run_graft() {
     "$BUILD/userspace/cli/fairswitch" build --kdir "$KDIR" --source "$SOURCE" --image "$IMAGE" \
-        --kallsyms "$KALLSYMS" --out "$1" 2>&1 | tee "$1.summary"
+        --kallsyms "$KALLSYMS" --out "$1" ${TOOLS_ROOT:+--root "$TOOLS_ROOT"} 2>&1 | tee "$1.summary"
     return "${PIPESTATUS[0]}"
 }
 

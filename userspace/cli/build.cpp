@@ -26,6 +26,9 @@ class BuildCommand : public Command {
                             "Kernel image (default: /boot/vmlinuz-RUNNING)");
         command->add_option("--kallsyms", options_.kallsyms,
                             "Kernel symbols, as read by root from /proc/kallsyms (the default)");
+        command->add_option("--root", options_.root,
+                            "Root folder of the Debian release whose compiler built the kernel, "
+                            "if that isn't this one");
         command->add_option("--module-source", options_.module,
                             "fairswitch's module folder (default: $FAIRSWITCH_MODULE, else where "
                             "fairswitch was built)");

@@ -113,10 +113,11 @@ std::vector<Compiler::Job> Builder::fold_jobs() const {
 }
 
 void Builder::compile() {
-    const Compiler compiler(options_.kdir, facts_.kernel.source, options_.out);
+    const Compiler compiler(options_.kdir, facts_.kernel.source, options_.out, options_.tools);
     fs::create_directories(out("objects"));
     auto jobs = fold_jobs();
-    jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c", out("objects/stock.o"), {}, {}});
+    jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c", out("objects/stock.o"), {}, {},
+                    out("objects/laid-out.o")});
     report("compile",
            fmt::format("fair.c {} times: stock, gated, and with gates held", jobs.size()));
     compiler.compile(jobs);
@@ -143,7 +144,8 @@ void Builder::measure_patch_set() {
 
 void Builder::prove_source() {
     auto& identity = facts_.identity;
-    identity = prove_identity(facts_.stock, "stock fair.c", *image_, kallsyms_);
+    const auto stock = Object::read(out("objects/laid-out.o"));
+    identity = prove_identity(stock, "stock fair.c", *image_, kallsyms_);
     report("prove", fmt::format("source is this kernel's: {} of {} functions identical to {}",
                                 identity.identical.size(), identity.compared, kernel_name()));
     for (const auto& [name, reason] : identity.different) {
@@ -261,7 +263,7 @@ void Builder::build_module() {
     for (const auto& entry : fs::directory_iterator(out("generated"))) {
         fs::copy(entry.path(), folder / entry.path().filename());
     }
-    fs::copy(out("objects/fair_graft.o"), folder / "fair_graft.o_shipped");
+    fs::copy(out("objects/fair_graft.o"), folder / "fair_graft.o");
     // modpost reads the command file of each object, and a copied one has none.
     write_file(folder / ".fair_graft.o.cmd",
                "savedcmd_" + (folder / "fair_graft.o").string() + " := copied\n");
@@ -270,7 +272,8 @@ void Builder::build_module() {
     const auto result = run_process(
         {"make", "-j2", "-C", options_.kdir, "M=" + folder.string(),
          "FSW_SCHED=" + (facts_.kernel.source / "kernel/sched").string(), "KBUILD_MODPOST_WARN=1",
-         "delay-objtool=y", "CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"});
+         "delay-objtool=y", "CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"},
+        {.root = &options_.tools});
     write_file(out("module.log"), result.output);
     if (result.status != 0) {
         fail(Exit::kRunFailed, "kbuild can't build the module (all of it: {}):\n{}",

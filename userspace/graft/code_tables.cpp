@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "userspace/base/failure.h"
 
@@ -11,12 +12,13 @@ namespace {
 struct TableKind {
     std::string_view name;
     uint64_t entry_bytes;  // 0: one relocation per entry, the size follows
+    uint64_t other_bytes = 0;  // in other kernels, if not as above
 };
 
 // Sizes as in the kernel's struct jump_entry, bug_entry, exception_table_entry, alt_instr.
 constexpr std::array kTables = {
     TableKind{"__jump_table", 16},
-    TableKind{"__bug_table", 12},
+    TableKind{"__bug_table", 12, 16},  // from 7.0 with a pointer to the message's format
     TableKind{"__ex_table", 12},
     TableKind{"__mcount_loc", 8},
     TableKind{".altinstructions", 14},
@@ -35,9 +37,27 @@ const TableKind* kind_of(const std::string& name) {
     return found == kTables.end() ? nullptr : &*found;
 }
 
-uint64_t entry_size(const TableKind& kind, const Section& section) {
-    if (kind.entry_bytes != 0) return kind.entry_bytes;
-    return section.relocations.empty() ? 0 : section.size / section.relocations.size();
+// Whether an entry of `size` bytes starts with a reference to code, all along the table.
+bool fits(const Object& object, const Section& section, uint64_t size) {
+    std::set<uint64_t> code;
+    for (const auto& relocation : section.relocations) {
+        const auto& symbol = object.symbols[relocation.symbol];
+        if (symbol.section && object.sections[*symbol.section].is_code()) {
+            code.insert(relocation.offset);
+        }
+    }
+    for (uint64_t at = 0; at < section.size; at += size) {
+        if (code.count(at) == 0) return false;
+    }
+    return section.size % size == 0;
+}
+
+uint64_t entry_size(const TableKind& kind, const Object& object, const Section& section) {
+    if (kind.entry_bytes == 0) {
+        return section.relocations.empty() ? 0 : section.size / section.relocations.size();
+    }
+    const bool other = kind.other_bytes != 0 && !fits(object, section, kind.entry_bytes);
+    return other ? kind.other_bytes : kind.entry_bytes;
 }
 
 class TableReader {
@@ -56,7 +76,7 @@ class TableReader {
   private:
     void read_table(size_t index, const TableKind& kind) {
         const auto& section = object_.sections[index];
-        const uint64_t size = entry_size(kind, section);
+        const uint64_t size = entry_size(kind, object_, section);
         if (size == 0 || section.size % size != 0) refuse(section, size);
         auto relocations = section.relocations;
         std::sort(relocations.begin(), relocations.end(),

@@ -41,8 +41,8 @@ std::string declared_name(const std::string& line) {
 
 }  // namespace
 
-Compiler::Compiler(fs::path kdir, fs::path source, fs::path work)
-    : kdir_(std::move(kdir)), source_(std::move(source)), work_(std::move(work)) {
+Compiler::Compiler(fs::path kdir, fs::path source, fs::path work, const ToolRoot& root)
+    : kdir_(std::move(kdir)), source_(std::move(source)), work_(std::move(work)), root_(root) {
     learn_command();
 }
 
@@ -55,7 +55,8 @@ void Compiler::learn_command() {
     write_file(probe / "Kbuild", "obj-m := fsw_probe.o\nOBJECT_FILES_NON_STANDARD := y\n");
     fs::remove(probe / "fsw_probe.o");
     const auto result = run_process(
-        {"make", "-C", kdir_, "M=" + probe.string(), "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"});
+        {"make", "-C", kdir_, "M=" + probe.string(), "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"},
+        {.root = &root_});
     if (result.status != 0) {
         fail(Exit::kImpossible,
              "{}: kbuild can't compile an empty file there; expected the prepared headers of the "
@@ -77,6 +78,21 @@ void Compiler::learn_command() {
     // Debug information doesn't change code and takes half of the time.
     command_ = std::regex_replace(command_, std::regex(R"( -g(dwarf-\d)?(?= |$))"), "");
     replace_all(command_, "fsw_probe", "fair");
+    learn_header_prefix();
+}
+
+// The kernel is built in its own tree, where its headers are include/linux/… without a folder.
+void Compiler::learn_header_prefix() {
+    std::istringstream words(command_);
+    for (std::string word; words >> word;) {
+        const std::string end = "/include";
+        const bool main_headers = word.compare(0, 3, "-I/") == 0 && word.size() > end.size() &&
+                                  word.compare(word.size() - end.size(), end.size(), end) == 0 &&
+                                  word.find("/arch/") == std::string::npos;
+        if (!main_headers) continue;
+        const auto folder = word.substr(2, word.size() - 2 - end.size() + 1);
+        header_prefix_ += " -fmacro-prefix-map=" + quote(folder + "=");
+    }
 }
 
 void Compiler::compile_one(const Job& job) const {
@@ -88,13 +104,14 @@ void Compiler::compile_one(const Job& job) const {
         command += " -I" + quote(fs::absolute(path));
     }
     for (const auto& flag : job.flags) command += " " + quote(flag);
-    // Bug tables name the source file as the kernel's build named it.
+    // Bug tables and messages name files as the kernel's build named them.
+    command += header_prefix_;
     const auto folder = fs::absolute(job.input).parent_path().string() + "/";
     command += " -fmacro-prefix-map=" + quote(fs::absolute(source_).string() + "/=");
     command += " -fmacro-prefix-map=" + quote(folder + "=kernel/sched/");
     const auto compile = command + " -w -ffunction-sections -fdata-sections -S -o " +
                          quote(fs::absolute(assembly)) + " " + quote(fs::absolute(job.input));
-    auto result = run_shell(compile, {.directory = kdir_});
+    const auto result = run_shell(compile, {.directory = kdir_, .root = &root_});
     if (result.status != 0) {
         write_file(with_suffix(job.output, ".log"), compile + "\n" + result.output);
         fail(Exit::kRunFailed, "{}: doesn't compile against {}; the compiler said:\n{}",
@@ -104,10 +121,16 @@ void Compiler::compile_one(const Job& job) const {
     std::string locals;
     for (const auto& name : promote_local_symbols(text)) locals += name + "\n";
     write_file(with_suffix(job.output, ".locals"), locals);
+    assemble(text, job.output);
+    if (!job.laid_out.empty()) assemble(with_common_sections(text), job.laid_out);
+}
+
+void Compiler::assemble(const std::string& text, const fs::path& output) const {
+    const auto assembly = with_suffix(output, ".s");
     write_file(assembly, text);
-    const auto assemble = command_ + " -x assembler -c -o " + quote(fs::absolute(job.output)) +
-                          " " + quote(fs::absolute(assembly));
-    result = run_shell(assemble, {.directory = kdir_});
+    const auto command = command_ + " -x assembler -c -o " + quote(fs::absolute(output)) + " " +
+                         quote(fs::absolute(assembly));
+    const auto result = run_shell(command, {.directory = kdir_, .root = &root_});
     if (result.status != 0) {
         fail(Exit::kRunFailed, "{}: the assembler refused it:\n{}", assembly.string(),
              last_lines(result.output, 20));
@@ -157,6 +180,29 @@ std::set<std::string> promote_local_symbols(std::string& assembly) {
     }
     assembly = std::move(result);
     return promoted;
+}
+
+std::string with_common_sections(const std::string& assembly) {
+    static const std::string start = "\t.section\t.text.";
+    std::string result;
+    result.reserve(assembly.size());
+    std::istringstream lines(assembly);
+    for (std::string line; std::getline(lines, line);) {
+        if (line.compare(0, start.size(), start) == 0) {
+            const auto comma = std::min(line.find(','), line.size());
+            std::string common = ".text";
+            for (const char* kind : {"unlikely", "hot", "startup", "exit"}) {
+                const auto prefix = start + kind;
+                const bool whole = prefix.size() == comma || line[prefix.size()] == '.';
+                if (whole && line.compare(0, prefix.size(), prefix) == 0) {
+                    common = common + "." + kind;
+                }
+            }
+            line = "\t.section\t" + common + line.substr(comma);
+        }
+        result += line + "\n";
+    }
+    return result;
 }
 
 }  // namespace fairswitch

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "userspace/graft/elf_object.h"
+#include "userspace/graft/tool_root.h"
 
 namespace fairswitch {
 
@@ -14,13 +15,17 @@ namespace fairswitch {
 class Compiler {
   public:
     // `kdir`: prepared headers. `source`: tree with kernel/sched. `work`: scratch folder.
-    Compiler(std::filesystem::path kdir, std::filesystem::path source, std::filesystem::path work);
+    // `root`: where make and the compiler are; it outlives this.
+    Compiler(std::filesystem::path kdir, std::filesystem::path source, std::filesystem::path work,
+             const ToolRoot& root);
 
     struct Job {
         std::filesystem::path input;   // a fair.c
         std::filesystem::path output;  // its object
         std::vector<std::filesystem::path> includes;
         std::vector<std::string> flags;
+        // If given, also assembled as the kernel's build lays it out, all functions in one section.
+        std::filesystem::path laid_out{};
     };
 
     // Compiles up to two jobs at a time. Every function and variable gets a section of its own,
@@ -36,15 +41,22 @@ class Compiler {
 
   private:
     void learn_command();
+    void learn_header_prefix();
     void compile_one(const Job& job) const;
+    void assemble(const std::string& text, const std::filesystem::path& output) const;
 
     std::filesystem::path kdir_;
     std::filesystem::path source_;
     std::filesystem::path work_;
+    const ToolRoot& root_;
     std::string command_;  // all flags; without input, output and dependency file
+    std::string header_prefix_;
 };
 
 // Adds .globl to each file-local object and function of an assembler source; returns their names.
 std::set<std::string> promote_local_symbols(std::string& assembly);
+// The same assembler source without -ffunction-sections. Code inside a function can be aligned more
+// strictly than its start, so its padding depends on where in the file the function stands.
+std::string with_common_sections(const std::string& assembly);
 
 }  // namespace fairswitch

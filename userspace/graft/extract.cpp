@@ -27,6 +27,7 @@ class Extractor {
         for (const auto& name : input_.patch_set) take_function(name);
         drain();
         take_tables();
+        aim_warnings();
         add_static_call_keys();
         add_no_endbr_notes();
         add_section_note();
@@ -97,10 +98,59 @@ class Extractor {
         std::vector<Relocation> relocations;
         for (auto relocation : section.relocations) {
             const bool branch = section.is_code() && is_branch(section, relocation);
+            if (is_warning(relocation)) {
+                warnings_.push_back({*section_map_[index], relocations.size()});
+                relocations.push_back(relocation);
+                continue;
+            }
             relocation.symbol = resolve(relocation.symbol, branch, section.name);
             relocations.push_back(relocation);
         }
         result_.object.sections[*section_map_[index]].relocations = std::move(relocations);
+    }
+
+    bool is_warning(const Relocation& relocation) const {
+        const auto& symbol = gated_.symbols[relocation.symbol];
+        return symbol.section && gated_.sections[*symbol.section].name == "__bug_table";
+    }
+
+    // Code that passes its own entry of the bug table: the entry's place in the result is known
+    // once all tables are taken.
+    void aim_warnings() {
+        std::optional<size_t> table_symbol;
+        for (const auto& [section, index] : warnings_) {
+            auto& relocation = result_.object.sections[section].relocations[index];
+            const auto& symbol = gated_.symbols[relocation.symbol];
+            const uint64_t skip = is_pc_relative(relocation.type) ? 4 : 0;
+            const uint64_t entry = symbol.value + static_cast<uint64_t>(relocation.addend) + skip;
+            const auto taken = entry_places_.find({*symbol.section, entry});
+            if (taken == entry_places_.end()) {
+                fail(Exit::kRunFailed, "a warning refers to an entry of another function");
+            }
+            if (!table_symbol) {
+                table_symbol = add_local(std::string(kWarningsSymbol), table_map_[*symbol.section]);
+            }
+            relocation.symbol = *table_symbol;
+            relocation.addend = static_cast<int64_t>(taken->second - skip);
+        }
+    }
+
+    size_t add_local(std::string name, size_t section) {
+        Symbol symbol;
+        symbol.name = std::move(name);
+        symbol.type = STT_OBJECT;
+        symbol.bind = STB_LOCAL;
+        symbol.section = section;
+        return result_.object.add_symbol(std::move(symbol));
+    }
+
+    // The sanitizer's data come along: they are written only to complain once.
+    size_t resolve_sanitizer(size_t index, size_t section) {
+        if (symbol_map_[index]) return *symbol_map_[index];
+        const auto target = take_section(section);
+        symbol_map_[index] = add_local(fmt::format("{}{}", kSanitizerSymbol, index), target);
+        result_.object.symbols[*symbol_map_[index]].value = gated_.symbols[index].value;
+        return *symbol_map_[index];
     }
 
     // The result's symbol for a reference from `place`.
@@ -134,6 +184,7 @@ class Extractor {
 
     size_t resolve_data(size_t index, const Section& section, const std::string& place) {
         const auto& symbol = gated_.symbols[index];
+        if (is_sanitizer_data(section.name)) return resolve_sanitizer(index, *symbol.section);
         const bool named = symbol.type == STT_OBJECT || symbol.type == STT_NOTYPE;
         const bool local = input_.local_names.count(symbol.name) != 0 || !named;
         if (section.is_writable() && !is_once_flag(symbol.name)) {
@@ -195,6 +246,7 @@ class Extractor {
             found->second = result_.object.add_section(std::move(copy));
         }
         const uint64_t at = result_.object.sections[found->second].size;
+        entry_places_[{entry.table, entry.offset}] = at;
         for (auto relocation : entry.relocations) {
             const auto& symbol = gated_.symbols[relocation.symbol];
             const bool replacement =
@@ -282,6 +334,8 @@ class Extractor {
     std::vector<std::optional<size_t>> symbol_map_;
     std::map<std::string, size_t> undefined_;
     std::map<size_t, size_t> table_map_;
+    std::map<std::pair<size_t, uint64_t>, uint64_t> entry_places_;  // table, offset -> offset here
+    std::vector<std::pair<size_t, size_t>> warnings_;  // section of the result, its relocation
     std::optional<size_t> replacement_;
     size_t replacement_symbol_ = 0;
     std::deque<size_t> pending_;

@@ -107,7 +107,7 @@ class Describer {
     std::string table_entry(const CodeTableEntry& entry, uint64_t function_start) const {
         const auto& table = object_.sections[entry.table];
         std::string bytes = table.bytes.substr(entry.offset, entry.size);
-        if (table.name == "__bug_table") bytes[8] = bytes[9] = '\0';  // line
+        if (table.name == "__bug_table") bytes[entry.size - 4] = bytes[entry.size - 3] = '\0';  // line
         std::string text =
             fmt::format("{} {:#x} {}", table.name, entry.code_offset - function_start, hex(bytes));
         for (size_t i = 1; i < entry.relocations.size(); ++i) {
@@ -125,6 +125,9 @@ class Describer {
         const auto& section = object_.sections[*symbol.section];
         const auto offset = static_cast<int64_t>(symbol.value) + relocation.addend;
         if (section.is_code()) return code_reference(kind, section, symbol, relocation.addend);
+        // Both know lines of the source, and nothing that changes what the code does.
+        if (is_sanitizer_symbol(symbol, section)) return fmt::format("{} sanitizer's data", kind);
+        if (section.name == "__bug_table") return fmt::format("{} warning", kind);
         if ((section.flags & SHF_STRINGS) != 0) {
             return fmt::format("{} \"{}\"", kind, string_at(section, relocation.type, offset));
         }
@@ -246,6 +249,15 @@ bool is_clone(const std::string& function) {
         if (function.find(mark) != std::string::npos) return true;
     }
     return false;
+}
+
+bool is_sanitizer_symbol(const Symbol& symbol, const Section& section) {
+    return is_sanitizer_data(section.name) ||
+           symbol.name.compare(0, kSanitizerSymbol.size(), kSanitizerSymbol) == 0;
+}
+
+bool is_sanitizer_data(const std::string& section_name) {
+    return section_name.compare(0, 14, ".data..Lubsan_") == 0;
 }
 
 std::string without_number(const std::string& name) {

@@ -41,5 +41,12 @@ std::string owner_of(const std::string& function);
 bool is_clone(const std::string& function);
 // "__already_done" for "__already_done.3"; a name without a number stays.
 std::string without_number(const std::string& name);
+// What the undefined-behaviour sanitizer is told about a place: where it is, and types. Read when
+// the sanitizer complains, and marked so that it does that once.
+bool is_sanitizer_data(const std::string& section_name);
+// The graft names these data and its warnings, since linking renames their sections.
+constexpr std::string_view kSanitizerSymbol = "__fsw_sanitizer_";
+constexpr std::string_view kWarningsSymbol = "__fsw_warnings";
+bool is_sanitizer_symbol(const Symbol& symbol, const Section& section);
 
 }  // namespace fairswitch

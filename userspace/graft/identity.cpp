@@ -34,9 +34,9 @@ class Prover {
         if (!text) fail(Exit::kImpossible, "the kernel's symbols have no _text");
         slide_ = *text - image.text_start();
         for (auto& entry : read_code_tables(object, origin)) {
-            if (object.sections[entry.table].name == "__jump_table") {
-                jumps_[entry.code_section].push_back(std::move(entry));
-            }
+            const auto& table = object.sections[entry.table].name;
+            if (table == "__jump_table") jumps_[entry.code_section].push_back(std::move(entry));
+            if (table == "__bug_table") bugs_.push_back(std::move(entry));
         }
         read_kernel_jumps();
     }
@@ -179,6 +179,8 @@ class Prover {
                 return string_reference(relocation, symbol, section, leads_to);
             }
             if (section.is_code() && !symbol.is_function()) return label(symbol, base);
+            if (section.name == "__bug_table") return bug(relocation, symbol, leads_to);
+            if (is_sanitizer_data(section.name)) return sanitizer_data(symbol, section, base);
         }
         for (const uint64_t address : kallsyms_.addresses(symbol.name)) {
             if (address == base) return {};
@@ -202,6 +204,37 @@ class Prover {
         const std::string ours = section.bytes.c_str() + offset;
         if (kernel && *kernel == ours) return {};
         return fmt::format("refers to \"{}\", the kernel to \"{}\"", ours, kernel.value_or("?"));
+    }
+
+    // A warning that passes its own entry of the table: the kernel's entry is about the same code.
+    std::string bug(const Relocation& relocation, const Symbol& symbol, uint64_t leads_to) {
+        const uint64_t skip = is_pc_relative(relocation.type) ? 4 : 0;
+        const uint64_t offset = symbol.value + static_cast<uint64_t>(relocation.addend) + skip;
+        for (const auto& entry : bugs_) {
+            if (entry.offset != offset) continue;
+            const uint64_t place = leads_to + skip;
+            const auto field = kernel_bytes(place, 4);
+            if (!field) break;
+            const auto& first = entry.relocations.front();
+            return reference(first, object_.symbols[first.symbol],
+                             place + static_cast<uint64_t>(int64_t{load<int32_t>(*field, 0)}));
+        }
+        return fmt::format("refers to a warning, the kernel to {}", kallsyms_.describe(leads_to));
+    }
+
+    // Line, column and the like; the strings it points to name files as the build called them.
+    std::string sanitizer_data(const Symbol& symbol, const Section& section, uint64_t base) const {
+        auto expected = section.bytes;
+        const auto kernel = kernel_bytes(base - symbol.value, expected.size());
+        if (kernel) {
+            for (const auto& relocation : section.relocations) {
+                const size_t width = field_width(relocation.type);
+                expected.replace(relocation.offset, width, kernel->substr(relocation.offset, width));
+            }
+            if (expected == *kernel) return {};
+        }
+        return fmt::format("refers to {}, the kernel to {}", section.name,
+                           kallsyms_.describe(base));
     }
 
     // A place inside a function or its .cold part: relative to a function of that section.
@@ -269,6 +302,7 @@ class Prover {
     uint64_t slide_ = 0;
     std::map<size_t, std::vector<CodeTableEntry>> jumps_;  // by code section
     std::map<uint64_t, KernelJump> kernel_jumps_;          // by code address
+    std::vector<CodeTableEntry> bugs_;
     Identity identity_;
     // The function under comparison.
     size_t section_ = 0;

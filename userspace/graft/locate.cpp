@@ -71,13 +71,14 @@ void check_config(const std::map<std::string, std::string>& config, const std::s
 }
 
 // The identity proof can only succeed with the very compiler that built the kernel.
-void check_compiler(const std::string& wanted) {
+void check_compiler(const std::string& wanted, const ToolRoot& tools) {
     const auto program = first_word(wanted);
     const auto plain =
         program.substr(program.rfind("gnu-") == std::string::npos ? 0 : program.rfind("gnu-") + 4);
     std::string found = "none";
     for (const auto& name : {program, plain}) {
-        const auto result = run_shell(name + " --version 2>/dev/null | head -n 1");
+        const auto result = run_process({"/bin/sh", "-c", name + " --version 2>/dev/null | head -n 1"},
+                                        {.root = &tools});
         if (result.output.empty()) continue;
         found = result.output.substr(0, result.output.find('\n'));
         const auto tail = [](const std::string& text) {
@@ -153,6 +154,9 @@ void BuildOptions::complete() {
         module = given != nullptr ? given : FAIRSWITCH_MODULE_SOURCE;
     }
     for (auto* path : {&kdir, &source, &image, &module, &out}) *path = fs::absolute(*path);
+    if (root.empty()) return;
+    tools = ToolRoot(root);
+    for (const auto* path : {&kdir, &source, &module, &out}) tools.check_visible(*path);
 }
 
 Kernel locate(const BuildOptions& options) {
@@ -172,7 +176,7 @@ Kernel locate(const BuildOptions& options) {
             "install the package linux-source-" + major_version(kernel.release) +
                 " of the running kernel's version, or see --source");
     kernel.compiler = kernel.config["CONFIG_CC_VERSION_TEXT"];
-    check_compiler(kernel.compiler);
+    check_compiler(kernel.compiler, options.tools);
     kernel.source =
         fs::is_directory(options.source) ? options.source : unpack_source(options, options.source);
     require(kernel.source / "kernel/sched/fair.c", "fair.c", "expected a kernel source tree");

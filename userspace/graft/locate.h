@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "userspace/graft/tool_root.h"
+
 namespace fairswitch {
 
 struct BuildOptions {
@@ -15,9 +17,12 @@ struct BuildOptions {
     std::filesystem::path kallsyms;  // /proc/kallsyms or a copy
     std::filesystem::path module;    // our module's sources
     std::filesystem::path out;
+    std::filesystem::path root;         // of the release whose compiler built the kernel
     std::vector<std::string> variants;  // empty: all that apply
     bool force = false;
     bool running_kernel = false;  // image and symbols are those of the running kernel
+
+    ToolRoot tools;               // made of `root` by complete()
 
     // Fills what wasn't given with the running kernel's places.
     void complete();

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "userspace/base/failure.h"
+#include "userspace/graft/tool_root.h"
 
 namespace fairswitch {
 namespace {
@@ -29,6 +30,15 @@ class Descriptor {
     int fd_;
 };
 
+// Says on stderr what failed and why; the parent has it in the output.
+bool enter(const ToolRoot* root) {
+    const char* failed = root == nullptr ? nullptr : root->enter();
+    if (failed == nullptr) return true;
+    const int error = errno;
+    dprintf(2, "can't enter the tools' root: %s: %s\n", failed, strerrordesc_np(error));
+    return false;
+}
+
 // Runs in the child: only async-signal-safe calls, since other threads may hold locks.
 [[noreturn]] void become(const ProcessOptions& options, int output, char* const* argv) {
     const char* in = options.stdin_file.empty() ? "/dev/null" : options.stdin_file.c_str();
@@ -38,7 +48,7 @@ class Descriptor {
         out = open(options.stdout_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
     }
     const bool ready = input >= 0 && out >= 0 && dup2(input, 0) >= 0 && dup2(out, 1) >= 0 &&
-                       dup2(output, 2) >= 0 &&
+                       dup2(output, 2) >= 0 && enter(options.root) &&
                        (options.directory.empty() || chdir(options.directory.c_str()) == 0);
     if (ready) execvp(argv[0], argv);
     _exit(127);

@@ -12,10 +12,13 @@ struct ProcessResult {
     std::string output;  // stdout, and stderr unless kept apart
 };
 
+class ToolRoot;
+
 struct ProcessOptions {
     std::filesystem::path directory{};    // working directory; the caller's if empty
     std::filesystem::path stdin_file{};   // /dev/null if empty
     std::filesystem::path stdout_file{};  // stdout goes there instead of into `output`
+    const ToolRoot* root = nullptr;       // run there; the paths above are the same inside
 };
 
 // Runs `arguments`, found through PATH, and waits. Throws only if it can't be started.
