@@ -80,29 +80,32 @@ void check_relocations(const Object& module) {
 
 // A module address that a replaced function leaves in kernel memory dangles after unload: besides
 // calls and jumps it may refer to the module's gates and taps, once flags and constants only.
+void check_address(const VerifyInput& input, const Symbol& function, const Relocation& relocation) {
+    const auto& section = input.module.sections[*function.section];
+    const auto& symbol = input.module.symbols[relocation.symbol];
+    if (!symbol.section || is_branch(section, relocation)) return;
+    const auto at = symbol.value + static_cast<uint64_t>(relocation.addend);
+    const bool itself = symbol.section == function.section && at >= function.value &&
+                        at < function.value + function.size;
+    const auto& target = input.module.sections[*symbol.section];
+    const bool data = target.is_writable()
+                          ? is_own_symbol(symbol.name) || is_once_flag(symbol.name)
+                          : !target.is_code();
+    if (itself || data) return;
+    fail(Exit::kImpossible,
+         "{} at {:#x}: takes the address of the module's {} ({}), which would be left in "
+         "kernel memory after unload; expected calls, gates and constants only",
+         function.name, relocation.offset - function.value, symbol.name, target.name);
+}
+
 void check_addresses(const VerifyInput& input) {
-    const auto& module = input.module;
-    std::set<size_t> code;
-    for (const auto& symbol : module.symbols) {
-        const bool ours = symbol.is_function() && input.functions.count(owner_of(symbol.name)) != 0;
-        if (ours && symbol.section) code.insert(*symbol.section);
-    }
-    for (const size_t index : code) {
-        const auto& section = module.sections[index];
-        for (const auto& relocation : section.relocations) {
-            const auto& symbol = module.symbols[relocation.symbol];
-            if (!symbol.section || *symbol.section == index || is_branch(section, relocation)) {
-                continue;
-            }
-            const auto& target = module.sections[*symbol.section];
-            const bool allowed = target.is_writable()
-                                     ? is_own_symbol(symbol.name) || is_once_flag(symbol.name)
-                                     : !target.is_code();
-            if (allowed) continue;
-            fail(Exit::kImpossible,
-                 "{} at {:#x}: takes the address of the module's {} ({}), which would be left in "
-                 "kernel memory after unload; expected calls, gates and constants only",
-                 section.name, relocation.offset, symbol.name, target.name);
+    for (const auto& function : input.module.symbols) {
+        if (!function.is_function() || !function.section) continue;
+        if (input.functions.count(owner_of(function.name)) == 0) continue;
+        for (const auto& relocation : input.module.sections[*function.section].relocations) {
+            const bool inside = relocation.offset >= function.value &&
+                                relocation.offset < function.value + function.size;
+            if (inside) check_address(input, function, relocation);
         }
     }
 }
