@@ -11,6 +11,11 @@
 #include <linux/hrtimer.h>
 #include <linux/version.h>
 
+/* 7.3: hrtimer.h no longer brings struct hrtimer_clock_base along. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 3, 0)
+#include <linux/hrtimer_bases.h>
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) || \
 	(LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0) && \
 	 LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)) || \
