@@ -75,7 +75,8 @@ class AbCommand : public Command {
             ->capture_default_str();
         ab->add_option("--seed", options_.seed, "Seed of the order")->capture_default_str();
         ab->add_option("--graft", options_.graft,
-                       "Manifest of the module's build, to keep in the log");
+                       "Manifest of the module's build, for the log (default: the one that stood "
+                       "beside the module when it was loaded)");
         ab->add_option("--out", options_.out, "Directory for the run's files")->required();
         return ab;
     }

@@ -17,6 +17,8 @@
 #include "userspace/analysis/schedule.h"
 #include "userspace/base/failure.h"
 #include "userspace/device/environment.h"
+#include "userspace/device/loaded_graft.h"
+#include "userspace/device/proc_files.h"
 
 namespace fairswitch {
 namespace fs = std::filesystem;
@@ -59,21 +61,6 @@ size_t threads_of(pid_t pid) {
     return error ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-std::string whole_file(const std::string& path) {
-    std::ifstream in(path);
-    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
-std::string manifest_in(const std::string& path) {
-    const std::string text = whole_file(path);
-    if (text.empty())
-        fail(Exit::kUsage,
-             "--graft {}: empty or not readable; expected the manifest that `fairswitch build` "
-             "writes",
-             path);
-    return text;
-}
-
 std::string tail_of(const std::string& path) {
     const std::string text = whole_file(path);
     return text.size() > 400 ? text.substr(text.size() - 400) : text;
@@ -101,7 +88,7 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
              options_.out);
     Header header = describe_machine(device);
     header.set_command(options_.command_line);
-    if (!options_.graft.empty()) header.set_graft(manifest_in(options_.graft));
+    header.set_graft(graft_manifest(options_.graft));
     for (size_t i = 0; i < arms_.size(); ++i) add_arm(header, arm_ids_[i], arms_[i]);
     session_ = std::make_unique<Session>(std::move(device));
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);

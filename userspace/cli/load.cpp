@@ -5,6 +5,7 @@
 #include "userspace/cli/commands.h"
 #include "userspace/cli/progress.h"
 #include "userspace/cli/transition.h"
+#include "userspace/device/loaded_graft.h"
 #include "userspace/device/loading.h"
 #include "userspace/device/run_control.h"
 
@@ -46,6 +47,7 @@ class LoadCommand : public Command {
         const Transition transition =
             watch_transition(livepatch, std::chrono::seconds(timeout_s_), control, "loading");
         if (!transition.done) take_back(livepatch, transition, control);
+        keep_graft(path_);
         fmt::print("loaded {} in {:.1f} s; patched:", path_, transition.elapsed_s);
         for (const std::string& function : livepatch.functions()) fmt::print(" {}", function);
         fmt::print("\n");

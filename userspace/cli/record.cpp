@@ -6,6 +6,7 @@
 #include "userspace/cli/commands.h"
 #include "userspace/cli/progress.h"
 #include "userspace/device/environment.h"
+#include "userspace/device/loaded_graft.h"
 #include "userspace/device/proc_files.h"
 #include "userspace/device/recorder.h"
 #include "userspace/device/run_control.h"
@@ -78,16 +79,7 @@ class Recording {
                 {.name = "stock", .positions = stock_positions(session_.device().variants())});
         if (arm_.name != "stock") add_arm(header, kArm, arm_);
         for (const pid_t pid : watched_) header.add_watched(static_cast<std::uint32_t>(pid));
-        if (!options_.graft.empty()) {
-            const std::string manifest = whole_file(options_.graft);
-            if (manifest.empty()) {
-                fail(Exit::kUsage,
-                     "--graft {}: empty or not readable; expected the manifest that "
-                     "`fairswitch build` writes",
-                     options_.graft);
-            }
-            header.set_graft(manifest);
-        }
+        header.set_graft(graft_manifest(options_.graft));
         return header;
     }
 
@@ -197,7 +189,8 @@ class RecordCommand : public Command {
         command->add_option("--kinds", options_.kinds,
                             "Record kinds, separated by commas (default: all)");
         command->add_option("--graft", options_.graft,
-                            "Manifest of the module's build, to keep in the log");
+                            "Manifest of the module's build, for the log (default: the one that "
+                            "stood beside the module when it was loaded)");
         command->add_option("COMMAND", options_.command, "Behind `--`: record while this runs");
         command->footer(
             "Ends at Ctrl-C, when the duration is over or when COMMAND ends, whichever is first.\n"

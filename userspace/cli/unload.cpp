@@ -3,6 +3,7 @@
 #include "userspace/cli/commands.h"
 #include "userspace/cli/transition.h"
 #include "userspace/device/device.h"
+#include "userspace/device/loaded_graft.h"
 #include "userspace/device/loading.h"
 #include "userspace/device/proc_files.h"
 
@@ -28,6 +29,7 @@ class UnloadCommand : public Command {
         refuse_in_session();
         if (livepatch.present()) disable(livepatch);
         remove_module();
+        forget_graft();
         fmt::print("unloaded\n");
         return static_cast<int>(Exit::kOk);
     }
