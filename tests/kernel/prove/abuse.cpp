@@ -48,7 +48,10 @@ void begin(int fd) {
 void sessions(int fd) {
     fsw_session bad{.lease_ms = 1, .owner_pid = 0};
     expect("lease too short", ioctl(fd, FSW_IOC_SESSION, &bad), EINVAL);
+    fsw_info info{};
+    expect("info", ioctl(fd, FSW_IOC_INFO, &info), 0);
     fsw_set stock{};
+    stock.positions = info.stock;
     expect("set without a session", ioctl(fd, FSW_IOC_SET, &stock), ENOLINK);
     expect("lease without a session", ioctl(fd, FSW_IOC_LEASE), ENOLINK);
     begin(fd);
@@ -62,8 +65,6 @@ void sessions(int fd) {
     expect("another's lease", ioctl(other, FSW_IOC_LEASE), EPERM);
     fsw_record_ctl all{.kinds = 1u << FSW_KIND_DECISION, .reserved = 0};
     expect("another's recording", ioctl(other, FSW_IOC_RECORD, &all), EPERM);
-    fsw_info info{};
-    ioctl(fd, FSW_IOC_INFO, &info);
     expect("mapping without a session",
            map(other, PROT_READ, MAP_SHARED, 4096 + info.ring_bytes,
                fsw_ring_offset(0, FSW_AREA_PRODUCER)),
@@ -156,6 +157,10 @@ void hostile_tails(int fd, const fsw_info& info, std::mt19937_64& random) {
     }
     all.kinds = 0;
     expect("stop", ioctl(fd, FSW_IOC_RECORD, &all), 0);
+    // A mapping holds the open file, and with it the session, beyond close().
+    for (volatile std::uint64_t* tail : tails) {
+        munmap(const_cast<std::uint64_t*>(tail), 4096);
+    }
 }
 
 // Any command with any bytes: nothing but errors or harmless success.
