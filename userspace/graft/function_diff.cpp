@@ -124,7 +124,7 @@ class Describer {
             return fmt::format("{} {}{:+}", kind, plain(symbol), relocation.addend);
         const auto& section = object_.sections[*symbol.section];
         const auto offset = static_cast<int64_t>(symbol.value) + relocation.addend;
-        if (section.is_code()) return code_reference(kind, section, symbol, relocation.addend);
+        if (section.is_code()) return code_reference(kind, relocation);
         // Both know lines of the source, and nothing that changes what the code does.
         if (is_sanitizer_symbol(symbol, section)) return fmt::format("{} sanitizer's data", kind);
         if (section.name == "__bug_table") return fmt::format("{} warning", kind);
@@ -144,12 +144,20 @@ class Describer {
         return parse_klp_symbol(symbol.name, name, position) ? name : symbol.name;
     }
 
-    static std::string code_reference(const char* kind, const Section& section,
-                                      const Symbol& symbol, int64_t addend) {
-        // A label inside a function: relative to its section, which is the function's own.
-        if (symbol.is_function()) return fmt::format("{} {}{:+}", kind, symbol.name, addend);
-        return fmt::format("{} {}{:+}", kind, section.name,
-                           static_cast<int64_t>(symbol.value) + addend);
+    // Linkers merge sections, so that a label can only be known by the function around it.
+    std::string code_reference(const char* kind, const Relocation& relocation) const {
+        const auto& symbol = object_.symbols[relocation.symbol];
+        if (symbol.is_function()) {
+            return fmt::format("{} {}{:+}", kind, symbol.name, relocation.addend);
+        }
+        const uint64_t skip = is_pc_relative(relocation.type) ? 4 : 0;
+        const uint64_t at = symbol.value + static_cast<uint64_t>(relocation.addend) + skip;
+        for (const auto& function : object_.symbols) {
+            const bool around = function.is_function() && function.section == symbol.section &&
+                                inside(function, at);
+            if (around) return fmt::format("{} {}+{:#x}", kind, function.name, at - function.value);
+        }
+        return fmt::format("{} {}+{:#x}", kind, object_.sections[*symbol.section].name, at);
     }
 
     // Strings are referred to by their start; a PC-relative field carries the 4 bytes to the end
