@@ -32,8 +32,8 @@ void hierarchical_idle(const OrderedLog& log);
 // Each of `cpus` runqueues was decided about.
 void every_cpu(const OrderedLog& log, std::uint32_t cpus);
 
-// Each runqueue has a Swap, records on both sides of one, and no record whose arm or generation
-// isn't that of the last Swap before it.
+// Each runqueue has a Swap, records in at least two stretches between swaps, and no record whose arm
+// or generation isn't that of the last Swap before it.
 void swaps(const OrderedLog& log, std::uint32_t cpus);
 
 // produced = stored + lost on every CPU and for every kind, by the End record's books and by the
