@@ -103,6 +103,10 @@ class Extractor {
                 relocations.push_back(relocation);
                 continue;
             }
+            if (section.is_code() && name_string(relocation)) {
+                relocations.push_back(relocation);
+                continue;
+            }
             relocation.symbol = resolve(relocation.symbol, branch, section.name);
             relocations.push_back(relocation);
         }
@@ -133,6 +137,27 @@ class Extractor {
             relocation.symbol = *table_symbol;
             relocation.addend = static_cast<int64_t>(taken->second - skip);
         }
+    }
+
+    // Makes a reference to a string one to a symbol of its own; false if it is to something else.
+    bool name_string(Relocation& relocation) {
+        const auto& symbol = gated_.symbols[relocation.symbol];
+        if (!symbol.section) return false;
+        const auto& section = gated_.sections[*symbol.section];
+        if ((section.flags & SHF_STRINGS) == 0 || section.is_writable()) return false;
+        const uint64_t skip = is_pc_relative(relocation.type) ? 4 : 0;
+        const uint64_t at = symbol.value + static_cast<uint64_t>(relocation.addend) + skip;
+        if (at >= section.size || (at > 0 && section.bytes[at - 1] != '\0')) return false;
+        const std::pair place{*symbol.section, at};
+        if (strings_.count(place) == 0) {
+            resolve(relocation.symbol, false, section.name);
+            const auto name = fmt::format("{}{}", kStringSymbol, strings_.size());
+            strings_[place] = add_local(name, *section_map_[place.first]);
+            result_.object.symbols[strings_[place]].value = at;
+        }
+        relocation.symbol = strings_[place];
+        relocation.addend = -static_cast<int64_t>(skip);
+        return true;
     }
 
     size_t add_local(std::string name, size_t section) {
@@ -334,6 +359,7 @@ class Extractor {
     std::vector<std::optional<size_t>> symbol_map_;
     std::map<std::string, size_t> undefined_;
     std::map<size_t, size_t> table_map_;
+    std::map<std::pair<size_t, uint64_t>, size_t> strings_;         // section, offset -> symbol
     std::map<std::pair<size_t, uint64_t>, uint64_t> entry_places_;  // table, offset -> offset here
     std::vector<std::pair<size_t, size_t>> warnings_;  // section of the result, its relocation
     std::optional<size_t> replacement_;

@@ -128,6 +128,9 @@ class Describer {
         // Both know lines of the source, and nothing that changes what the code does.
         if (is_sanitizer_symbol(symbol, section)) return fmt::format("{} sanitizer's data", kind);
         if (section.name == "__bug_table") return fmt::format("{} warning", kind);
+        const bool named_string =
+            symbol.name.compare(0, kStringSymbol.size(), kStringSymbol) == 0;
+        if (named_string) return fmt::format("{} \"{}\"", kind, section.bytes.c_str() + symbol.value);
         if ((section.flags & SHF_STRINGS) != 0) {
             return fmt::format("{} \"{}\"", kind, string_at(section, relocation.type, offset));
         }

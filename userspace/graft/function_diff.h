@@ -47,6 +47,8 @@ bool is_sanitizer_data(const std::string& section_name);
 // The graft names these data and its warnings, since linking renames their sections.
 constexpr std::string_view kSanitizerSymbol = "__fsw_sanitizer_";
 constexpr std::string_view kWarningsSymbol = "__fsw_warnings";
+// And each string that code refers to: merged, it can't be told from other constants.
+constexpr std::string_view kStringSymbol = "__fsw_string_";
 bool is_sanitizer_symbol(const Symbol& symbol, const Section& section);
 
 }  // namespace fairswitch
