@@ -31,6 +31,16 @@ static int fsw_open(struct inode *inode, struct file *file)
 	return nonseekable_open(inode, file);
 }
 
+/*
+ * On each close() of a descriptor. The open file lives on while a mapping or
+ * an inherited descriptor does; the session must not.
+ */
+static int fsw_flush(struct file *file, fl_owner_t id)
+{
+	fsw_session_flush(file);
+	return 0;
+}
+
 static int fsw_release(struct inode *inode, struct file *file)
 {
 	fsw_session_release(file);
@@ -147,6 +157,7 @@ static long fsw_ioctl(struct file *file, unsigned int command,
 static const struct file_operations fsw_file_operations = {
 	.owner = THIS_MODULE,
 	.open = fsw_open,
+	.flush = fsw_flush,
 	.release = fsw_release,
 	.unlocked_ioctl = fsw_ioctl,
 	.mmap = fsw_mmap,

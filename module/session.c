@@ -149,6 +149,15 @@ int fsw_session_begin(struct file *file, struct fsw_session *session)
 	return error;
 }
 
+/* Not for a child, which closes what it inherited when it starts a program. */
+void fsw_session_flush(struct file *file)
+{
+	mutex_lock(&fsw_mutex);
+	if (fsw_session.owner == file && fsw_session.opener == task_tgid(current))
+		fsw_session_end(FSW_SWAP_SESSION_END);
+	mutex_unlock(&fsw_mutex);
+}
+
 void fsw_session_release(struct file *file)
 {
 	mutex_lock(&fsw_mutex);

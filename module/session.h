@@ -22,7 +22,9 @@ void fsw_session_open(void);
 void fsw_session_close(void);
 
 int fsw_session_begin(struct file *file, struct fsw_session *session);
-/* On release of any descriptor. */
+/* On close() of a descriptor: ends the session if its opener closes it. */
+void fsw_session_flush(struct file *file);
+/* When the last reference to the file is gone. */
 void fsw_session_release(struct file *file);
 
 int fsw_session_lease(struct file *file);
