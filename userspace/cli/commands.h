@@ -8,6 +8,7 @@
 namespace fairswitch {
 
 std::unique_ptr<Command> make_build_command();
+std::unique_ptr<Command> make_variants_command();
 std::unique_ptr<Command> make_load_command();
 std::unique_ptr<Command> make_unload_command();
 std::unique_ptr<Command> make_status_command();

@@ -116,7 +116,10 @@ void Builder::compile() {
     const Compiler compiler(options_.kdir, facts_.kernel.source, options_.out, options_.tools);
     fs::create_directories(out("objects"));
     auto jobs = fold_jobs();
-    jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c", out("objects/stock.o"), {}, {},
+    jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c",
+                    out("objects/stock.o"),
+                    {},
+                    {},
                     out("objects/laid-out.o")});
     report("compile",
            fmt::format("fair.c {} times: stock, gated, and with gates held", jobs.size()));

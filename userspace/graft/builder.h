@@ -22,6 +22,10 @@ class Builder {
     // Runs all steps, printing a line for each. Leaves OUT/fairswitch.ko and OUT/graft.textproto.
     void run();
 
+    // Prints what each variant is on this kernel; with `diff` also its change of the source, and
+    // the functions whose compiled code differs between its positions. Needs no image.
+    void list(bool diff);
+
   private:
     void locate_inputs();
     void check_image();

@@ -11,7 +11,7 @@ namespace {
 
 struct TableKind {
     std::string_view name;
-    uint64_t entry_bytes;  // 0: one relocation per entry, the size follows
+    uint64_t entry_bytes;      // 0: one relocation per entry, the size follows
     uint64_t other_bytes = 0;  // in other kernels, if not as above
 };
 

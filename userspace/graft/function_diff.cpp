@@ -107,7 +107,8 @@ class Describer {
     std::string table_entry(const CodeTableEntry& entry, uint64_t function_start) const {
         const auto& table = object_.sections[entry.table];
         std::string bytes = table.bytes.substr(entry.offset, entry.size);
-        if (table.name == "__bug_table") bytes[entry.size - 4] = bytes[entry.size - 3] = '\0';  // line
+        if (table.name == "__bug_table")
+            bytes[entry.size - 4] = bytes[entry.size - 3] = '\0';  // line
         std::string text =
             fmt::format("{} {:#x} {}", table.name, entry.code_offset - function_start, hex(bytes));
         for (size_t i = 1; i < entry.relocations.size(); ++i) {
@@ -128,9 +129,9 @@ class Describer {
         // Both know lines of the source, and nothing that changes what the code does.
         if (is_sanitizer_symbol(symbol, section)) return fmt::format("{} sanitizer's data", kind);
         if (section.name == "__bug_table") return fmt::format("{} warning", kind);
-        const bool named_string =
-            symbol.name.compare(0, kStringSymbol.size(), kStringSymbol) == 0;
-        if (named_string) return fmt::format("{} \"{}\"", kind, section.bytes.c_str() + symbol.value);
+        const bool named_string = symbol.name.compare(0, kStringSymbol.size(), kStringSymbol) == 0;
+        if (named_string)
+            return fmt::format("{} \"{}\"", kind, section.bytes.c_str() + symbol.value);
         if ((section.flags & SHF_STRINGS) != 0) {
             return fmt::format("{} \"{}\"", kind, string_at(section, relocation.type, offset));
         }

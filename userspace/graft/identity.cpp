@@ -229,7 +229,8 @@ class Prover {
         if (kernel) {
             for (const auto& relocation : section.relocations) {
                 const size_t width = field_width(relocation.type);
-                expected.replace(relocation.offset, width, kernel->substr(relocation.offset, width));
+                expected.replace(relocation.offset, width,
+                                 kernel->substr(relocation.offset, width));
             }
             if (expected == *kernel) return {};
         }

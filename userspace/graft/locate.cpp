@@ -77,8 +77,8 @@ void check_compiler(const std::string& wanted, const ToolRoot& tools) {
         program.substr(program.rfind("gnu-") == std::string::npos ? 0 : program.rfind("gnu-") + 4);
     std::string found = "none";
     for (const auto& name : {program, plain}) {
-        const auto result = run_process({"/bin/sh", "-c", name + " --version 2>/dev/null | head -n 1"},
-                                        {.root = &tools});
+        const auto result = run_process(
+            {"/bin/sh", "-c", name + " --version 2>/dev/null | head -n 1"}, {.root = &tools});
         if (result.output.empty()) continue;
         found = result.output.substr(0, result.output.find('\n'));
         const auto tail = [](const std::string& text) {

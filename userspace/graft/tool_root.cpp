@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // What a program finds its libraries, helpers and settings in.
-constexpr std::array<std::string_view, 8> kSystemFolders = {"usr", "etc",   "bin",    "sbin",
+constexpr std::array<std::string_view, 8> kSystemFolders = {"usr", "etc",   "bin",   "sbin",
                                                             "lib", "lib32", "lib64", "libx32"};
 
 bool is_system_folder(const std::string& name) {
@@ -72,7 +72,8 @@ const char* ToolRoot::enter() const {
         if (!write_line("/proc/self/uid_map", user_map_)) return "uid_map";
         if (!write_line("/proc/self/gid_map", group_map_)) return "gid_map";
     }
-    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return "mount --make-private";
+    if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+        return "mount --make-private";
     for (const auto& [host, inside] : shared_) {
         if (mount(host.c_str(), inside.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0) {
             return host.c_str();

@@ -32,7 +32,7 @@ class ToolRoot {
   private:
     std::string root_;
     std::vector<std::pair<std::string, std::string>> shared_;  // host's folder, its place in root
-    std::string user_map_;   // for /proc/self/uid_map, if the caller isn't root
+    std::string user_map_;  // for /proc/self/uid_map, if the caller isn't root
     std::string group_map_;
 };
 

@@ -122,7 +122,8 @@ GraftVariant Transformer::apply_variant(const std::string& id, fs::path& source)
     for (const auto& expectation : chosen->patch.expectations) {
         if (expectation.callee.empty()) variant.functions.push_back(expectation.function);
     }
-    source = chosen->outcome.result;
+    variant.before = source;
+    variant.after = source = chosen->outcome.result;
     return variant;
 }
 

@@ -19,6 +19,8 @@ struct GraftVariant {
     std::string form;                    // file that matched
     std::vector<std::string> functions;  // where its gates are
     unsigned bit = 0;                    // in the gate word, if not refused
+    std::filesystem::path before;        // fair.c as this variant met it, and as it left it
+    std::filesystem::path after;
 
     bool available() const { return refusal.empty(); }
 };

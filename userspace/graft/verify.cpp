@@ -88,9 +88,8 @@ void check_address(const VerifyInput& input, const Symbol& function, const Reloc
     const bool itself = symbol.section == function.section && at >= function.value &&
                         at < function.value + function.size;
     const auto& target = input.module.sections[*symbol.section];
-    const bool data = target.is_writable()
-                          ? is_own_symbol(symbol.name) || is_once_flag(symbol.name)
-                          : !target.is_code();
+    const bool data = target.is_writable() ? is_own_symbol(symbol.name) || is_once_flag(symbol.name)
+                                           : !target.is_code();
     if (itself || data) return;
     fail(Exit::kImpossible,
          "{} at {:#x}: takes the address of the module's {} ({}), which would be left in "
