@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # lab kallsyms: the symbol addresses of the target's kernel, which only the booted kernel knows
-# (Debian's System.map is empty). Booted with nokaslr, so that they fit the image's own text.
+# (Debian's System.map is empty). Booted with nokaslr, so that they fit the image's own text, and in
+# virtual time, where emulation is slower and never fails (see tests/kernel/groups).
 
 lab_kallsyms() {
     local env home out code=0
@@ -14,7 +15,7 @@ lab_kallsyms() {
     fi
     home=$(dirname "$env")
     out=$(mktemp -d "$home/.kallsyms.XXXXXX")
-    (lab_run --timeout 180 --append nokaslr --out "$out" -- \
+    (lab_run --virtual-time --timeout 180 --append nokaslr --out "$out" -- \
         'cp /proc/version /sys/kernel/notes /out/ && cat /proc/kallsyms >/out/kallsyms') || code=$?
     if ((code == 0)) && ! grep -q ' [Tt] enqueue_task_fair$' "$out/kallsyms"; then
         say "the symbols brought back hold no enqueue_task_fair"
