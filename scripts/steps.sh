@@ -76,6 +76,7 @@ without_aslr() {
 read_target_env() {
     local env
     env=$("$ROOT/scripts/lab" env "$1")
+    TOOLS_ROOT='' # caches made before there were tools' roots don't set it
     # shellcheck source=/dev/null
     . "$env"
 }

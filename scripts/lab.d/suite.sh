@@ -21,8 +21,10 @@ release_of() {
 
 # Sets FOREIGN to 1 if the target's kernel is of another release than the host.
 read_foreign() {
-    FOREIGN=0
-    [[ $(host_suite) == "$(release_of "$TARGET_SUITE")" ]] || FOREIGN=1
+    local release
+    release=$(release_of "$TARGET_SUITE")
+    # shellcheck disable=SC2034 # read by fetch
+    if [[ $(host_suite) == "$release" ]]; then FOREIGN=0; else FOREIGN=1; fi
 }
 
 # Prints the address of the Debian archive that the host uses.
