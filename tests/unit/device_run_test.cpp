@@ -76,10 +76,11 @@ TEST(RunControl, TheCommandInheritsNoDescriptorOfOurs) {
     const std::string list = std::filesystem::temp_directory_path() /
                              ("fairswitch-descriptors-" + std::to_string(::getpid()));
     RunControl control;
-    // Listed before any pipe is made: a pipeline's own ends would be listed too.
+    // Before any pipe is made, and redirected for good: a pipeline's ends, and the copy that a shell
+    // keeps of what it redirects for one command, would be listed too.
     control.prepare({"sh", "-c",
-                     "ls /proc/$$/fd > " + list + ".raw; sort -n " + list + ".raw | tr '\\n' ' ' > " +
-                         list});
+                     "exec > " + list + ".raw; ls /proc/$$/fd; sort -n " + list +
+                         ".raw | tr '\\n' ' ' > " + list});
     control.go();
     EXPECT_EQ(control.wait(milliseconds(10'000)), Event::kCommandEnded);
     EXPECT_EQ(first_line(list), expected);
