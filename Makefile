@@ -10,7 +10,8 @@ help:
 	@echo 'make build        set up, build user space, fetch the kernel, build the module'
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
-	@echo 'make lab          a shell command in the lab: make lab COMMAND="fairswitch status"'
+	@echo 'make lab          a shell command in the lab, such as'
+	@echo '                  make lab COMMAND="fairswitch load fairswitch.ko && fairswitch status"'
 	@echo 'make clean        remove build/ (runs/ and the kernel cache stay)'
 	@echo 'TARGET=$(TARGET) (known: see scripts/lab.d/targets)'
 
