@@ -215,8 +215,31 @@ void cancel_protection(const OrderedLog& log) {
     switched.judge("eligible short-slice wakees that weren't picked preempt");
 }
 
+namespace {
+
+// Where the kernel names the wakee as next buddy: every preemption for a shorter slice, unless
+// somebody was named before whose slice may be shorter still.
+void short_buddy_nominates(const OrderedLog& log, std::uint32_t bit) {
+    Switched switched;
+    for_each<model::Decision>(log, [&](const model::Decision& decision) {
+        if (decision.verdict != FSW_VERDICT_PREEMPT || decision.path == FSW_PATH_IDLE_PREEMPT) return;
+        if (!branch(decision, FSW_BRANCH_SHORT) || decision.queue->buddy_pid != 0) return;
+        const bool with = is_with(log, decision.stamp, bit);
+        ++switched.seen[with];
+        switched.done[with] += branch(decision, FSW_BRANCH_BUDDY_NOMINATED);
+    });
+    switched.judge("preempting short-slice wakees become the next buddy");
+}
+
+}  // namespace
+
 void short_buddy(const OrderedLog& log) {
     const std::uint32_t bit = variant_bit(log.header, "short-buddy");
+    // The manifest names the form; the log has it when the module was loaded with its manifest.
+    if (log.header.graft().find("reverse-nominate") != std::string::npos) {
+        short_buddy_nominates(log, bit);
+        return;
+    }
     Switched switched;
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
         if (decision.verdict != FSW_VERDICT_PREEMPT || !decision.wakee || !decision.curr) return;
