@@ -82,8 +82,7 @@ class Story {
             out.push_back(fmt::format("  {:>10}  {}", signed_duration(line.at), line.text));
             for (const std::string& more : line.more) out.push_back("                " + more);
         }
-        out.push_back(
-            fmt::format("  cause: {}", cause_text(cause_of(period_, evidence_, decisions_))));
+        out.push_back("  cause: " + cause());
         return out;
     }
 
@@ -96,6 +95,15 @@ class Story {
 
     int64_t since(uint64_t time_ns) const {
         return static_cast<int64_t>(time_ns) - period_.expected_ns;
+    }
+
+    // With the length of the part that makes it the cause.
+    std::string cause() const {
+        const Cause cause = cause_of(period_, evidence_, decisions_);
+        if (!cause_explains(cause)) return cause_text(cause);
+        return fmt::format("{}: {} of {}", cause_text(cause),
+                           duration_text(parts_of(period_, evidence_).longest()),
+                           duration_text(period_.latency_ns));
     }
 
     void say(uint64_t time_ns, std::string text, std::vector<std::string> more = {}) {
@@ -118,9 +126,11 @@ class Story {
                 fmt::format("timer fired on CPU {} (slack allowed: {})", wake.timer->fired_cpu,
                             duration_text(static_cast<int64_t>(wake.timer_slack_ns))));
         if (period_.still_running)
-            say(wake.stamp.time_ns, fmt::format("woken on CPU {}, before it had left the CPU: no "
-                                                "check is made",
-                                                wake.stamp.cpu));
+            say(wake.stamp.time_ns,
+                fmt::format("woken on CPU {}, before it had left the CPU, where it stayed for {}: "
+                            "no check is made",
+                            wake.stamp.cpu,
+                            duration_text(parts_of(period_, evidence_).stalled_ns)));
         else
             say(wake.stamp.time_ns,
                 fmt::format("woken on CPU {}, over {}; it had slept on CPU {}", wake.stamp.cpu,

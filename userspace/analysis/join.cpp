@@ -215,6 +215,7 @@ class Joiner {
             // A read in the same microsecond is after: its latency is cut to whole ones.
             if (period.switch_in_ns && (!read || in.time_ns > period.read_ns() + 1000)) break;
             period.interrupted = period.switch_in_ns.has_value();
+            if (!period.first_in_ns) period.first_in_ns = in.time_ns;
             period.switch_in_ns = in.time_ns;
             period.cpu = in.cpu;
         }

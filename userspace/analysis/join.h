@@ -67,6 +67,7 @@ struct Period {
     int64_t expected_ns = 0;
     // The switch-in after which the clock was read; absent: it never left the CPU.
     std::optional<uint64_t> switch_in_ns;
+    std::optional<uint64_t> first_in_ns;  // earlier than switch_in_ns if it was interrupted
     uint32_t cpu = 0;            // where it was switched in
     bool still_running = false;  // woken before it had left the CPU
     bool interrupted = false;    // it was switched in before, and preempted before the read

@@ -5,8 +5,7 @@
 namespace fairswitch {
 namespace {
 
-constexpr uint64_t kStall_ns = 1'000'000;  // to leave the CPU takes some microseconds
-constexpr uint64_t kMargin_ns = 1000;      // the clock may step back a little across an update
+constexpr uint64_t kMargin_ns = 1000;  // the clock may step back a little across an update
 
 void sort_decisions(std::vector<model::Decision>& decisions) {
     std::stable_sort(decisions.begin(), decisions.end(),
@@ -47,22 +46,28 @@ const model::Switch* first_switch(const Period& period, const Evidence& evidence
     return nullptr;
 }
 
-// Woken on the CPU, it took the thread long to leave it, though there was nothing left to do.
-bool stalled(const Period& period, const Evidence& evidence) {
+// When a thread that was woken on the CPU left it at last. There is nothing to do in between.
+std::optional<uint64_t> left_cpu(const Period& period, const Evidence& evidence) {
     const uint64_t woken = period.wake.stamp.time_ns;
-    for (const auto& [cpu, switches] : evidence.switches())
-        for (const model::Switch& s : switches)
-            if (s.prev_pid == period.pid && s.stamp.time_ns > woken)
-                return s.stamp.time_ns - woken > kStall_ns;
-    return false;
+    std::optional<uint64_t> left;
+    for (const auto& [cpu, switches] : evidence.switches()) {
+        auto at = std::lower_bound(
+            switches.begin(), switches.end(), woken,
+            [](const model::Switch& s, uint64_t time) { return s.stamp.time_ns < time; });
+        for (; at != switches.end() && at->stamp.time_ns <= waited_until(period); ++at) {
+            if (at->prev_pid != period.pid) continue;
+            if (!left || at->stamp.time_ns < *left) left = at->stamp.time_ns;
+            break;
+        }
+    }
+    return left;
 }
 
 Cause cause_of_wait(const Period& period, const Evidence& evidence,
                     const DecisionStore& decisions) {
     auto about = decisions.about(period);
     if (!about.empty()) return cause_of_decision(*about.front());
-    if (period.still_running)
-        return stalled(period, evidence) ? Cause::kCpuStalled : Cause::kStillRunning;
+    if (period.still_running) return Cause::kStillRunning;
     const model::Switch* first = first_switch(period, evidence);
     if (!first || first->prev_pid != 0) return Cause::kNoDecision;
     return first->next_pid == period.pid ? Cause::kIdleTarget : Cause::kIdleOthers;
@@ -93,7 +98,7 @@ const char* cause_text(Cause cause) {
         case Cause::kStillRunning:
             return "woken before it had left the CPU: no check, others ran";
         case Cause::kCpuStalled:
-            return "its CPU stood still: a virtual CPU without time, interrupts";
+            return "its CPU stood still (virtual CPU without time, SMI, host load)";
         case Cause::kIdleTarget:
             return "its CPU was idle and slow to switch to it";
         case Cause::kIdleOthers:
@@ -216,27 +221,41 @@ std::vector<RunSlice> who_ran(const Period& period, const Evidence& evidence,
     return slices;
 }
 
-Cause cause_of(const Period& period, const Evidence& evidence, const DecisionStore& decisions) {
-    if (period.fate == Fate::kLost) return Cause::kRecordsLost;
-    if (period.fate == Fate::kContrary) return Cause::kContrary;
+int64_t LatencyParts::longest() const {
+    return std::max({timer_ns, wake_ns, stalled_ns, waiting_ns, again_ns, after_ns});
+}
+
+LatencyParts parts_of(const Period& period, const Evidence& evidence) {
     const auto signed_ns = [](uint64_t ns) { return static_cast<int64_t>(ns); };
     const int64_t fired =
         signed_ns(period.wake.timer ? period.wake.timer->fired_ns : period.wake.stamp.time_ns);
     const int64_t woken = signed_ns(period.wake.stamp.time_ns);
-    const int64_t timer = fired - period.expected_ns, wake = woken - fired;
-    if (!period.switch_in_ns) {
-        bool short_wait = timer > signed_ns(period.read_ns()) - woken;
-        return short_wait ? Cause::kTimer : Cause::kNoSwitch;
-    }
-    const int64_t in = signed_ns(*period.switch_in_ns);
-    const int64_t waiting = in - woken, after = signed_ns(period.read_ns()) - in;
-    const int64_t longest = std::max({timer, wake, waiting, after});
-    if (longest == waiting) {
-        if (period.interrupted && !period.still_running) return Cause::kReadLate;
-        return cause_of_wait(period, evidence, decisions);
-    }
-    if (longest == timer) return Cause::kTimer;
-    return longest == wake ? Cause::kWake : Cause::kAfter;
+    const int64_t first = signed_ns(period.first_in_ns.value_or(waited_until(period)));
+    const int64_t in = signed_ns(waited_until(period));
+    LatencyParts parts;
+    parts.timer_ns = fired - period.expected_ns;
+    parts.wake_ns = woken - fired;
+    // Who was never switched out was on the CPU all the time.
+    if (period.still_running)
+        parts.stalled_ns = signed_ns(left_cpu(period, evidence).value_or(first)) - woken;
+    parts.stalled_ns = std::min(parts.stalled_ns, first - woken);
+    parts.waiting_ns = first - woken - parts.stalled_ns;
+    parts.again_ns = in - first;
+    parts.after_ns = signed_ns(period.read_ns()) - in;
+    return parts;
+}
+
+Cause cause_of(const Period& period, const Evidence& evidence, const DecisionStore& decisions) {
+    if (period.fate == Fate::kLost) return Cause::kRecordsLost;
+    if (period.fate == Fate::kContrary) return Cause::kContrary;
+    const LatencyParts parts = parts_of(period, evidence);
+    const int64_t longest = parts.longest();
+    if (longest == parts.waiting_ns)
+        return period.switch_in_ns ? cause_of_wait(period, evidence, decisions) : Cause::kNoSwitch;
+    if (longest == parts.stalled_ns) return Cause::kCpuStalled;
+    if (longest == parts.again_ns) return Cause::kReadLate;
+    if (longest == parts.timer_ns) return Cause::kTimer;
+    return longest == parts.wake_ns ? Cause::kWake : Cause::kAfter;
 }
 
 std::map<uint32_t, std::vector<uint64_t>> causes_by_arm(const Join& join, const Evidence& evidence,

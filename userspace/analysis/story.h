@@ -1,12 +1,12 @@
 // Why a wakeup was late: one period, its decisions and who ran instead.
 //
-// The parts of a latency: slack and timer (expected → fired), wake (fired → woken), waiting (woken
-// → switched in, by far the most common), and after (switched in → clock read). The cause is the
-// longest of them; a wait is told by the decision made about the wakee when it was woken.
+// The cause of a latency is the longest of its parts; a wait is told by the decision made about the
+// wakee when it was woken.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,7 +26,7 @@ enum class Cause : size_t {
     kKeptFeature,    // wakeup preemption is switched off
     kPreemptWaited,  // preempt decided, yet it waited
     kStillRunning,   // woken before it had left the CPU: no check is made, then others ran
-    kCpuStalled,     // woken while on the CPU, and its CPU did nothing for more than 1 ms
+    kCpuStalled,     // woken while on the CPU, which it hadn't left for most of the latency
     kIdleTarget,     // its CPU was idle and slow to switch: no decision to make
     kIdleOthers,     // its CPU was idle, and the next picks chose others
     kReadLate,       // switched in, preempted again before it read the clock
@@ -80,6 +80,19 @@ struct RunSlice {
 std::vector<RunSlice> who_ran(const Period& period, const Evidence& evidence,
                               const DecisionStore& decisions);
 
+// A latency in its parts, in order of time; together they are all of it.
+struct LatencyParts {
+    int64_t timer_ns = 0;    // expected → fired, slack included
+    int64_t wake_ns = 0;     // fired → woken
+    int64_t stalled_ns = 0;  // woken → off the CPU that it hadn't left yet
+    int64_t waiting_ns = 0;  // → first switched in
+    int64_t again_ns = 0;    // → switched in for the last time, preempted in between
+    int64_t after_ns = 0;    // → clock read
+
+    int64_t longest() const;
+};
+LatencyParts parts_of(const Period& period, const Evidence& evidence);
+
 Cause cause_of(const Period& period, const Evidence& evidence, const DecisionStore& decisions);
 
 // Periods above the threshold, counted by arm and cause.
@@ -87,7 +100,7 @@ std::map<uint32_t, std::vector<uint64_t>> causes_by_arm(const Join& join, const 
                                                         const DecisionStore& decisions,
                                                         int64_t threshold_ns);
 
-// Indices into join.periods of the n latest samples that are in the table, latest first.
+// Indices into join.periods of the n most late samples that are in the table, the worst first.
 std::vector<size_t> worst_periods(const Join& join, size_t n);
 std::vector<DecisionStore::Window> windows_of(const Join& join, const std::vector<size_t>& periods);
 std::vector<uint32_t> measured_pids(const Join& join);

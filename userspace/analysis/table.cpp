@@ -153,7 +153,8 @@ void warn_of_machine(Table& table) {
     }
     if (late < 20 || machine * 4 < late) return;
     table.warnings.push_back(fmt::format(
-        "{} OF {} LATE SAMPLES COME FROM LATE TIMERS OR STALLED CPUS: the host was too busy",
+        "{} OF {} LATE SAMPLES COME MOSTLY FROM LATE TIMERS OR A CPU THAT STOOD STILL\n   (virtual "
+        "CPUs without time, SMIs, host load)",
         machine, late));
 }
 
