@@ -54,9 +54,12 @@ class AbCommand : public Command {
             "    --measure 'cyclictest -t 1 -i 2777 -v --policy=other --mlock' \\\n"
             "    --load 'hackbench -T -p -l 16000000 -g 1 -f 10'\n"
             "An arm is `stock`, a variant (in its non-stock position), `variant=with` or\n"
-            "`variant=without`; changes of one arm are joined by '+'. `stock,stock` is an A/A "
-            "run.");
-        ab->add_option("--arms", arms_, "Arms, separated by commas; the first is the base")
+            "`variant=without`. Here ',' parts the arms and '+' joins the changes of one arm "
+            "(`set`,\n"
+            "which takes a single arm, joins them by either). `stock,stock` is an A/A run.");
+        ab->add_option(
+              "--arms", arms_,
+              "Arms, parted by ','; the first is the base. '+' joins the changes of one arm")
             ->required();
         ab->add_option("--measure", options_.measure, "cyclictest command, with -v")->required();
         ab->add_option("--load", options_.load, "Load command, started again when it ends")

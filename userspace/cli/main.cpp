@@ -19,11 +19,23 @@ constexpr std::array kCommands = {
     make_report_command, make_explain_command,
 };
 
+// An option that there isn't, the first of them. CLI11 complains about what is missing before it
+// comes to what is too much.
+void check_unknown_options(const CLI::App& app) {
+    for (const std::string& word : app.remaining(true)) {
+        if (word.size() < 2 || word[0] != '-' || word == "--") continue;
+        std::string where = app.get_name();
+        for (const CLI::App* command : app.get_subcommands()) where += " " + command->get_name();
+        fail(Exit::kUsage, "there is no option '{}'; see `{} --help`", word, where);
+    }
+}
+
 int run(int argc, char** argv) {
     CLI::App app{
         "Switch Linux scheduler patches at run time, record every wakeup-preemption "
         "decision, and compare arms in one boot.",
         "fairswitch"};
+    app.set_version_flag("--version", "fairswitch " FAIRSWITCH_VERSION);
     app.require_subcommand(1);
     app.footer(
         "Exit codes: 0 done, 1 the run failed, 2 wrong usage, 3 this kernel or machine "
@@ -45,8 +57,9 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
-        const bool help = app.exit(error) == 0;
-        return static_cast<int>(help ? Exit::kOk : Exit::kUsage);
+        if (error.get_exit_code() != 0) check_unknown_options(app);
+        const bool answered = app.exit(error) == 0;
+        return static_cast<int>(answered ? Exit::kOk : Exit::kUsage);
     }
     for (const auto& [declared, command] : commands) {
         if (declared->parsed()) return command->run();

@@ -24,7 +24,7 @@ class SetCommand : public Command {
             app.add_subcommand("set", "Put an arm in force, for as long as a session lasts");
         command
             ->add_option("ARM", arm_,
-                         "`stock`, or variants separated by commas: ID (the position that isn't "
+                         "`stock`, or variants joined by ',' or '+': ID (the position that isn't "
                          "stock), ID=with, ID=without; the others are stock")
             ->required();
         command->add_option("COMMAND", command_, "Behind `--`: hold the arm while this runs");
