@@ -222,7 +222,8 @@ void ExperimentRun::run_rounds() {
 }
 
 void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
-    tell(fmt::format("round {} of {}, {}", round + 1, options_.pairs, arms_[arm].name));
+    tell(fmt::format("round {} of {}, block {} of {}, {}", round + 1, options_.pairs, number + 1,
+                     options_.pairs * arms_.size(), arms_[arm].name));
     const fsw_set swap = session_->set(arm_ids_[arm], arms_[arm].positions);
     if (!sleep_watching(options_.guard_seconds)) return;
     ExperimentBlock block;

@@ -1,4 +1,4 @@
-// fairswitch explain: why the latest wakeups of a run were late.
+// fairswitch explain: why the most late wakeups of a run were late.
 #include <iostream>
 
 #include "userspace/analysis/run.h"
@@ -17,7 +17,7 @@ class ExplainCommand : public Command {
             "Needs no root and no module.");
         explain->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")
             ->required();
-        explain->add_option("--worst", worst_, "How many of the latest samples")
+        explain->add_option("--worst", worst_, "How many of the most late samples")
             ->check(CLI::Range(1, 1000))
             ->capture_default_str();
         cycle_option_ =
