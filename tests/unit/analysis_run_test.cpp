@@ -67,7 +67,7 @@ TEST(Tally, CountsByArmInBlocksOnly) {
     EXPECT_EQ(stock.decisions, 12u * 60);
     EXPECT_EQ(stock.preempts, 12u * 54);
     EXPECT_EQ(stock.delayed_picked, 12u * 6);
-    EXPECT_EQ(stock.delayed_dequeued, 0u);
+    EXPECT_TRUE(stock.taken.empty());
     EXPECT_EQ(a.tally.of(1).preempts, 12u * 60);
     EXPECT_NEAR(stock.seconds, 12 * 60 * kInterval / 1e9, 1e-6);
     EXPECT_EQ(a.tally.outside(), 24u * 5);
@@ -88,10 +88,55 @@ TEST(Tally, CountsBranchesOfRequeueAndDelay) {
     delay.verdict = FSW_DELAY_DELAYED;
     tally.add(delay);
     EXPECT_EQ(tally.of(0).requeues, 1u);
-    EXPECT_EQ(tally.of(0).lags_clamped, 1u);
-    EXPECT_EQ(tally.of(0).clocks_updated, 1u);
+    EXPECT_EQ(tally.of(0).taken,
+              (std::map<std::string, uint64_t>{{"lag-clamp", 1}, {"requeue-clock", 1}}));
     EXPECT_EQ(tally.of(0).stale_clocks, 1u);
     EXPECT_EQ(tally.of(0).delayed, 1u);
+}
+
+TEST(Tally, EachVariantHasItsBranch) {
+    Tally tally({{{0, 1000, 2000, 0}, {}, 0, 0}});
+    auto decided = [&](uint32_t path, uint32_t branches, uint32_t curr_flags) {
+        model::Decision decision;
+        decision.stamp = {1500, 1, 0, 0, 0, 1};
+        decision.path = static_cast<decltype(decision.path)>(path);
+        decision.curr = Stream::entity(7, 0, curr_flags);
+        decision.queue.emplace();
+        decision.queue->branches = branches;
+        tally.add(decision);
+    };
+    decided(FSW_PATH_PICK_KEEP, FSW_BRANCH_DELAYED_PICKED, 0);
+    EXPECT_TRUE(tally.of(0).taken.empty());
+    decided(FSW_PATH_PICK_PREEMPT, FSW_BRANCH_DEQUEUE_DELAYED, 0);
+    decided(FSW_PATH_CANCEL_PREEMPT, FSW_BRANCH_BUDDY_CLEARED, 0);
+    decided(FSW_PATH_PICK_PREEMPT, FSW_BRANCH_BUDDY_NOMINATED, 0);
+    const uint32_t idle = FSW_ENTITY_IDLE | FSW_ENTITY_EFFECTIVE_IDLE;
+    decided(FSW_PATH_IDLE_PREEMPT, 0, idle);                                  // of an idle group
+    decided(FSW_PATH_IDLE_PREEMPT, 0, idle | 5u << FSW_ENTITY_POLICY_SHIFT);  // SCHED_IDLE itself
+    const std::map<std::string, uint64_t> expected = {{"dequeue-delayed", 1},
+                                                      {"cancel-protection", 1},
+                                                      {"short-buddy", 2},
+                                                      {"hierarchical-idle", 1}};
+    EXPECT_EQ(tally.of(0).taken, expected);
+}
+
+TEST(Table, RowsAreThoseOfTheVariantsThatTheLogKnows) {
+    Analysed a(experiment());
+    Table table = a.table();
+    table.variants = {"lag-clamp", "short-buddy"};
+    const std::string text = render_text(table);
+    EXPECT_NE(text.find("lag-clamp raised a lag "), std::string::npos);
+    EXPECT_NE(text.find("short-buddy changed a hint "), std::string::npos);
+    EXPECT_EQ(text.find("dequeue-delayed taken"), std::string::npos);
+}
+
+TEST(Table, MaximumHasNoVerdict) {
+    Analysed a(experiment());
+    const std::string text = render_text(a.table());
+    EXPECT_NE(text.find("Maximum           (us)               2503        106   (-96 %)?\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("? = no verdict: the Maximum"), std::string::npos);
 }
 
 TEST(Tally, EntityDelayedUnderAnotherArmIsCarriedOver) {
@@ -440,7 +485,7 @@ TEST_F(RunDirectory, ReportIsRebuiltFromFiles) {
     EXPECT_NE(table.find("knows no policy 'fair'"), std::string::npos);
     EXPECT_EQ(run.joined().count(Fate::kUsed), 24u * 60);
     const std::string stories = run.worst_text();
-    EXPECT_EQ(stories.rfind("72 samples above 1 ms, 72 explained, 0 not. The 5 latest:", 0), 0u)
+    EXPECT_EQ(stories.rfind("72 samples above 1 ms, 72 explained, 0 not. The 5 most late:", 0), 0u)
         << stories;
     EXPECT_NE(stories.find("#5 "), std::string::npos);
 }
@@ -475,6 +520,39 @@ TEST_F(RunDirectory, TruncatedLogSaysSoFirst) {
     EXPECT_EQ(
         fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! LOG NOT WHOLE", 0),
         0u);
+}
+
+TEST_F(RunDirectory, TruncatedLogCountsOnlyWhatItCovers) {
+    Stream s = experiment();
+    // The log ends in the middle of block 10, of arm 1; blocks 11 to 23 are not in it.
+    const uint64_t end = kStart + (10 * 65 + 35) * kInterval;
+    std::erase_if(s.records, [&](const model::Record& record) {
+        return model::stamp_of(record)->time_ns > end;
+    });
+    write(s, "complete");
+    fs::resize_file(dir_ + "/run.fsl", fs::file_size(dir_ + "/run.fsl") - 13);
+    const std::string table = fairswitch::Run::load(RunFiles::find(dir_), 0).table_text();
+    EXPECT_NE(table.find("!! THE LOG ENDS EARLY: 1 blocks are counted in part, 13 not at all\n"),
+              std::string::npos)
+        << table;
+    // A decision in 2.777 ms, however much of the run is there; the last one's period is cut off.
+    EXPECT_NE(table.find("Decisions per second                  360        361"), std::string::npos)
+        << table;
+    EXPECT_NE(table.find("Blocks, measured seconds           5, 0.8     6, 0.9"), std::string::npos)
+        << table;
+}
+
+TEST_F(RunDirectory, NamedFileWithoutSamplesIsRefused) {
+    write(experiment(), "complete");
+    std::ofstream(dir_ + "/passwd") << "root:x:0:0:root:/root:/bin/bash\n";
+    try {
+        fairswitch::Run::load(RunFiles::find(dir_ + "/run.fsl", dir_ + "/passwd"), 0);
+        FAIL() << "a file without samples was taken for cyclictest's output";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.exit(), Exit::kUsage);
+        EXPECT_NE(std::string(failure.what()).find("holds no cyclictest sample"),
+                  std::string::npos);
+    }
 }
 
 TEST_F(RunDirectory, LoneLogIsReportedFromItsRecords) {

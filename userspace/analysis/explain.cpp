@@ -43,6 +43,21 @@ std::string path_text(const model::Decision& decision, const Evidence& evidence)
             if (has_pick && decision.picked->pid && decision.picked->pid == decision.curr_pid)
                 return fmt::format("pick_eevdf() chose {}, the running one", picked);
             return fmt::format("pick_eevdf() chose {}", picked);
+        case FSW_PATH_CANCEL_PREEMPT:
+            return fmt::format(
+                "pick_eevdf() chose {}, but the wakee is eligible with a shorter slice: the "
+                "running one's protection was cancelled",
+                picked);
+        case FSW_PATH_OTHER_CLASS:
+            return "the wakee or the running task isn't of the fair class";
+        case FSW_PATH_DELAYED_KEEP:
+            return "the wakee itself is delayed";
+        case FSW_PATH_FORK_KEEP:
+            return "the wakee is a new task";
+        case FSW_PATH_SYNC_KEEP:
+            return "a sync wakeup: the waker is about to sleep";
+        case FSW_PATH_SYNC_PREEMPT:
+            return "a sync wakeup that is worth a reschedule";
         default:
             return fmt::format("path {}", decision.path);
     }
@@ -114,7 +129,8 @@ class Story {
         head_ = fmt::format("{} late: {}", duration_text(period_.latency_ns),
                             evidence_.who(period_.pid, period_.wake.stamp.time_ns));
         if (period_.sample) head_ += fmt::format(", cycle {}", period_.sample->cycle);
-        if (block_number) head_ += fmt::format(", block {}", *block_number);
+        // The log counts from 0, people from 1.
+        if (block_number) head_ += fmt::format(", block {}", *block_number + 1);
         head_ += fmt::format(", arm {}", arm_name);
     }
 

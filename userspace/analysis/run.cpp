@@ -48,6 +48,7 @@ RunFiles RunFiles::find(const std::string& path, const std::string& cyclictest) 
     if (!cyclictest.empty()) {
         if (!fs::exists(cyclictest)) fail(Exit::kUsage, "there is no {}", cyclictest);
         files.cyclictest = cyclictest;
+        files.cyclictest_named = true;
     }
     return files;
 }
@@ -80,11 +81,17 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
     if (run.plan_) run.command_ = CyclicCommand::parse(run.plan_->measure_command());
     run.read_log_for_join(files.log);
     run.read_samples(files.cyclictest);
+    if (files.cyclictest_named && run.cyclic_->samples.empty())
+        fail(
+            Exit::kUsage,
+            "{} holds no cyclictest sample; lines like '       0:      12:      57' were expected, "
+            "as `cyclictest -v` prints them",
+            files.cyclictest);
     const std::vector<CyclicSample>* samples =
         run.cyclic_ && !run.cyclic_->samples.empty() ? &run.cyclic_->samples : nullptr;
     run.join_ = std::make_unique<Join>(
         join(*run.evidence_, samples,
-             run.plan_ ? planned_blocks(*run.plan_) : find_blocks(*run.evidence_)));
+             run.plan_ ? run.covered(planned_blocks(*run.plan_)) : find_blocks(*run.evidence_)));
     run.tally_ = std::make_unique<Tally>(run.join_->blocks);
     run.choose(worst, chosen);
     run.read_log_for_decisions(files.log);
@@ -104,6 +111,25 @@ void Run::read_log_for_join(const std::string& path) {
         if (count == 0 || badness == Badness::kLost || badness == Badness::kForeignLayout) continue;
         warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
     }
+    cut_short_ = !reader.end();
+}
+
+// Of a log that was cut short, the part of the blocks that it covers: rates over whole blocks would
+// be too small.
+std::vector<Block> Run::covered(std::vector<Block> blocks) {
+    if (!cut_short_) return blocks;
+    const uint64_t end = evidence_->last_ns() + 1;
+    uint64_t part = 0, without = 0;
+    for (Block& block : blocks) {
+        if (block.end_ns <= end) continue;
+        ++(block.begin_ns < end ? part : without);
+        block.end_ns = end;
+    }
+    std::erase_if(blocks, [](const Block& block) { return block.begin_ns >= block.end_ns; });
+    if (part + without)
+        warnings_.push_back(fmt::format(
+            "THE LOG ENDS EARLY: {} blocks are counted in part, {} not at all", part, without));
+    return blocks;
 }
 
 void Run::read_samples(const std::string& path) {
@@ -152,6 +178,7 @@ std::string Run::table_text() const {
     TableInput input{*evidence_,  *join_,     *tally_,
                      *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
     Table table = build_table(input);
+    for (const VariantInfo& variant : header_.variants()) table.variants.push_back(variant.id());
     table.warnings.insert(table.warnings.end(), warnings_.begin(), warnings_.end());
     for (const std::string& note : command_.notes) table.notes.push_back(note);
     if (cyclic_ && cyclic_->cycle_gaps)
@@ -191,7 +218,7 @@ std::string Run::worst_text() const {
         ++late;
         explained += cause_explains(cause_of(period, *evidence_, *decisions_));
     }
-    out += fmt::format("{} samples above 1 ms, {} explained, {} not. The {} latest:\n\n", late,
+    out += fmt::format("{} samples above 1 ms, {} explained, {} not. The {} most late:\n\n", late,
                        explained, late - explained, worst_.size());
     for (size_t i = 0; i < worst_.size(); ++i)
         out += fmt::format("#{} ", i + 1) + story(join_->periods[worst_[i]]) + "\n";

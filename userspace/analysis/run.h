@@ -29,8 +29,9 @@ struct SampleId {
 
 struct RunFiles {
     std::string log;
-    std::string cyclictest;  // empty: none
-    std::string plan;        // empty: none
+    std::string cyclictest;         // empty: none
+    std::string plan;               // empty: none
+    bool cyclictest_named = false;  // by the user, who expects samples in it
 
     // `path` is a run's directory or a log; `cyclictest` overrides the output found there.
     static RunFiles find(const std::string& path, const std::string& cyclictest = "");
@@ -49,15 +50,16 @@ class Run {
     std::string arm_name(uint32_t arm) const;
 
     std::string table_text() const;
-    // The stories of the latest samples, and of how many the cause is known.
+    // The stories of the most late samples, and of how many the cause is known.
     std::string worst_text() const;
     // The story of the sample chosen at load().
     std::string sample_text(SampleId id) const;
-    // The periods asked for at load(), latest first.
+    // The periods asked for at load(), the worst first.
     const std::vector<size_t>& worst() const { return worst_; }
 
   private:
     void read_log_for_join(const std::string& path);
+    std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);
     void choose(size_t worst, std::optional<SampleId> chosen);
     void read_log_for_decisions(const std::string& path);
@@ -76,6 +78,7 @@ class Run {
     std::vector<size_t> worst_;
     std::map<uint32_t, std::string> arm_names_;
     std::vector<std::string> warnings_;
+    bool cut_short_ = false;
 };
 
 }  // namespace fairswitch

@@ -32,6 +32,12 @@ Cause cause_of_decision(const model::Decision& decision) {
         case FSW_PATH_IDLE_KEEP:
         case FSW_PATH_POLICY_KEEP:
             return Cause::kKeptPolicy;
+        case FSW_PATH_DELAYED_KEEP:
+        case FSW_PATH_FORK_KEEP:
+        case FSW_PATH_SYNC_KEEP:
+            return Cause::kKeptSync;
+        case FSW_PATH_OTHER_CLASS:
+            return Cause::kKeptClass;
         default:
             break;
     }
@@ -91,6 +97,10 @@ const char* cause_text(Cause cause) {
             return "no check: a reschedule was pending, another was chosen";
         case Cause::kKeptThrottled:
             return "kept waiting: its group is throttled";
+        case Cause::kKeptSync:
+            return "kept waiting: a sync wakeup, a new task or a delayed wakee";
+        case Cause::kKeptClass:
+            return "kept waiting: a task of another scheduling class";
         case Cause::kKeptFeature:
             return "kept waiting: wakeup preemption is switched off";
         case Cause::kPreemptWaited:

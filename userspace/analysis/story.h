@@ -23,6 +23,8 @@ enum class Cause : size_t {
     kKeptPolicy,   // kept: idle or batch
     kKeptPending,  // no check: curr was already to be rescheduled, another was picked then
     kKeptThrottled,
+    kKeptSync,       // a sync wakeup, a new task or a delayed wakee
+    kKeptClass,      // another scheduling class decides
     kKeptFeature,    // wakeup preemption is switched off
     kPreemptWaited,  // preempt decided, yet it waited
     kStillRunning,   // woken before it had left the CPU: no check is made, then others ran

@@ -41,6 +41,7 @@ struct Table {
     std::vector<ArmColumn> columns;     // the first is what the others are compared with
     size_t pairs = 0;                   // rounds in which every arm has a block
     std::vector<std::vector<Comparison>> comparisons;  // of columns 1.. with column 0
+    std::vector<std::string> variants;                 // that the log knows; empty: it doesn't tell
     SwapTimes swaps;
     uint64_t records_lost = 0;
     uint64_t mixed_records = 0;

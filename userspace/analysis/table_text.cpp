@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "userspace/analysis/branches.h"
 #include "userspace/analysis/explain.h"
 #include "userspace/analysis/table.h"
 
@@ -32,6 +33,7 @@ class Text {
         legend();
         line("");
         branches();
+        branch_legend();
         line("");
         causes();
         line("");
@@ -95,7 +97,7 @@ class Text {
             double shown = std::round(*comparison.percent);
             percent = fmt::format("{:+.0f} %", shown == 0 ? 0.0 : shown);
         }
-        const char* mark = comparison.metric == Metric::kMaximum        ? " "
+        const char* mark = comparison.metric == Metric::kMaximum        ? "?"
                            : comparison.verdict == Verdict3::kDifferent ? " "
                            : comparison.verdict == Verdict3::kSame      ? "~"
                                                                         : "?";
@@ -132,6 +134,7 @@ class Text {
                         cut(table_.columns[0].name, 20)));
         line(fmt::format(" over all rows and arms, randomisation test over {} pairs of blocks)",
                          table_.pairs));
+        line(" ? = no verdict: the Maximum is a single sample and never tested");
         if (table_.pairs < kMinPairs)
             line(fmt::format(" ? = no verdict: fewer than {} pairs", kMinPairs));
         else if (has_no_verdict())
@@ -182,12 +185,7 @@ class Text {
             [](const ArmColumn& c) { return share(c.counts.preempts, c.counts.decisions); });
         row("  pick delayed",
             [](const ArmColumn& c) { return fmt::format("{}", c.counts.delayed_picked); });
-        row("dequeue-delayed taken",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.delayed_dequeued); });
-        row("lag-clamp raised a lag",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.lags_clamped); });
-        row("requeue-clock updated",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.clocks_updated); });
+        variants();
         row("Requeues of delayed",
             [](const ArmColumn& c) { return fmt::format("{}", c.counts.requeues); });
         row("  with a stale clock",
@@ -200,6 +198,29 @@ class Text {
         row("Blocks, measured seconds", [](const ArmColumn& c) {
             return fmt::format("{}, {:.1f}", c.blocks, c.counts.seconds);
         });
+    }
+
+    bool knows(const std::string& variant) const {
+        const auto& known = table_.variants;
+        return known.empty() || std::find(known.begin(), known.end(), variant) != known.end();
+    }
+
+    void variants() {
+        for (const VariantBranch& branch : variant_branches()) {
+            if (!knows(branch.id)) continue;
+            row(branch.label, [&](const ArmColumn& c) {
+                auto found = c.counts.taken.find(branch.id);
+                return fmt::format("{}", found == c.counts.taken.end() ? 0 : found->second);
+            });
+        }
+    }
+
+    void branch_legend() {
+        line(
+            "(pick delayed: the check's pick sleeps and only waits to be dequeued; stale clock: "
+            "the");
+        line(" running entity's, when the lag was computed; delayed in another arm: went to sleep");
+        line(" under one arm, woke or left under this one)");
     }
 
     void causes() {
@@ -218,10 +239,16 @@ class Text {
             line(fmt::format("  {}  {}", counts, cause_text(static_cast<Cause>(cause))));
         }
         if (!any) line("  none");
-        std::string clusters;
+        if (any) clusters();
+    }
+
+    // Late wakeups come together: how many independent ones there are at most.
+    void clusters() {
+        std::string counts;
         for (const ArmColumn& column : table_.columns)
-            clusters += fmt::format("{:>7}", exceedance_clusters(column.in_order, 1'000'000));
-        if (any) line(fmt::format("  {}  groups of neighbouring samples above 1 ms", clusters));
+            counts += fmt::format("{:>7}", exceedance_clusters(column.in_order, 1'000'000));
+        line("They come in this many runs of neighbouring samples:");
+        line("  " + counts);
     }
 
     void footnotes() {

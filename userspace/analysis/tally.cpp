@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "userspace/analysis/branches.h"
+
 namespace fairswitch {
 
 Tally::Tally(const std::vector<BlockResult>& blocks) {
@@ -33,23 +35,36 @@ ArmCounts* Tally::counts_at(const model::Stamp& stamp) {
 void Tally::add(const model::Record& record) {
     if (const auto* decision = std::get_if<model::Decision>(&record)) {
         ArmCounts* counts = counts_at(decision->stamp);
-        if (counts)
-            this->decision(*decision, *counts);
-        else
+        if (!counts) {
             ++outside_;
+            return;
+        }
+        this->decision(*decision, *counts);
+        count_branches(record, *counts);
     }
     if (const auto* requeue = std::get_if<model::Requeue>(&record)) {
         if (requeue->entity && requeue->entity->pid)
             end_delay(requeue->entity->pid, requeue->stamp);
-        if (ArmCounts* counts = counts_at(requeue->stamp)) this->requeue(*requeue, *counts);
+        if (ArmCounts* counts = counts_at(requeue->stamp)) {
+            this->requeue(*requeue, *counts);
+            count_branches(record, *counts);
+        }
     }
     if (const auto* delay = std::get_if<model::Delay>(&record)) {
         if (delay->entity && delay->entity->pid) {
             if (delay->verdict == FSW_DELAY_DELAYED) begin_delay(delay->entity->pid, delay->stamp);
             if (delay->verdict == FSW_DELAY_FINISHED) end_delay(delay->entity->pid, delay->stamp);
         }
-        if (ArmCounts* counts = counts_at(delay->stamp)) this->delay(*delay, *counts);
+        if (ArmCounts* counts = counts_at(delay->stamp)) {
+            this->delay(*delay, *counts);
+            count_branches(record, *counts);
+        }
     }
+}
+
+void Tally::count_branches(const model::Record& record, ArmCounts& counts) {
+    for (const VariantBranch& branch : variant_branches())
+        if (branch.taken(record)) ++counts.taken[branch.id];
 }
 
 void Tally::decision(const model::Decision& decision, ArmCounts& counts) {
@@ -58,19 +73,15 @@ void Tally::decision(const model::Decision& decision, ArmCounts& counts) {
     ++counts.paths[decision.path & 15];
     if (!decision.queue) return;
     counts.delayed_picked += (decision.queue->branches & FSW_BRANCH_DELAYED_PICKED) != 0;
-    counts.delayed_dequeued += (decision.queue->branches & FSW_BRANCH_DEQUEUE_DELAYED) != 0;
 }
 
 void Tally::requeue(const model::Requeue& requeue, ArmCounts& counts) {
     ++counts.requeues;
-    counts.lags_clamped += (requeue.branches & FSW_LAG_CLAMPED) != 0;
-    counts.clocks_updated += (requeue.branches & FSW_LAG_CLOCK_UPDATED) != 0;
     counts.stale_clocks += requeue.curr_stale_ns > 0;
 }
 
 void Tally::delay(const model::Delay& delay, ArmCounts& counts) {
     counts.delayed += delay.verdict == FSW_DELAY_DELAYED;
-    counts.lags_clamped += (delay.branches & FSW_LAG_CLAMPED) != 0;
 }
 
 void Tally::begin_delay(uint32_t pid, const model::Stamp& stamp) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "userspace/analysis/join.h"
@@ -17,16 +18,12 @@ struct ArmCounts {
     double seconds = 0;  // of its blocks
     uint64_t decisions = 0;
     uint64_t preempts = 0;
-    std::array<uint64_t, 16> paths{};  // by enum fsw_path
-    // dequeue-delayed: the last pick was delayed (the branch's condition), and the branch was
-    // taken.
-    uint64_t delayed_picked = 0;
-    uint64_t delayed_dequeued = 0;
+    std::array<uint64_t, 16> paths{};       // by enum fsw_path
+    std::map<std::string, uint64_t> taken;  // by variant: how often its branch was taken
+    uint64_t delayed_picked = 0;            // the last pick was delayed
     uint64_t requeues = 0;
-    uint64_t lags_clamped = 0;    // lag-clamp raised a lag, at requeue or dequeue
-    uint64_t clocks_updated = 0;  // requeue-clock brought curr up to date
-    uint64_t stale_clocks = 0;    // requeues with curr's clock stale when the lag was computed
-    uint64_t delayed = 0;         // entities that stayed queued when they went to sleep
+    uint64_t stale_clocks = 0;  // requeues with curr's clock stale when the lag was computed
+    uint64_t delayed = 0;       // entities that stayed queued when they went to sleep
     // Entities delayed under another arm that were requeued or left under this one.
     uint64_t carried_over = 0;
 };
@@ -51,6 +48,7 @@ class Tally {
         bool is_end = false;
     };
 
+    void count_branches(const model::Record& record, ArmCounts& counts);
     ArmCounts* counts_at(const model::Stamp& stamp);
     void decision(const model::Decision& decision, ArmCounts& counts);
     void requeue(const model::Requeue& requeue, ArmCounts& counts);
