@@ -41,11 +41,9 @@
 #define fsw_tap_requeue_enter(cfs_rq, se)		do { } while (0)
 #define fsw_tap_requeue_lag(cfs_rq, se)			do { } while (0)
 #define fsw_tap_requeue_clock(cfs_rq)			do { } while (0)
-#define fsw_tap_requeue_clamped(cfs_rq)			do { } while (0)
 #define fsw_tap_lag_clamp(cfs_rq, raises)		do { } while (0)
 #define fsw_tap_requeue_leave(cfs_rq, se)		do { } while (0)
 #define fsw_tap_delay_enter(cfs_rq, se, flags)		do { } while (0)
-#define fsw_tap_delay_clamped(cfs_rq)			do { } while (0)
 #define fsw_tap_delay_leave(cfs_rq, se)			do { } while (0)
 
 #else
@@ -82,10 +80,8 @@
 #define fsw_tap_requeue_lag(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_lag(cfs_rq, se))
 #define fsw_tap_requeue_clock(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_clock(cfs_rq))
 #define fsw_tap_lag_clamp(cfs_rq, raises)	FSW_TAP(rq_of(cfs_rq), fsw_tap_lag_clamp(raises))
-#define fsw_tap_requeue_clamped(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_clamped())
 #define fsw_tap_requeue_leave(cfs_rq, se)	FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_leave(cfs_rq, se))
 #define fsw_tap_delay_enter(cfs_rq, se, flags)	FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_enter(cfs_rq, se, flags))
-#define fsw_tap_delay_clamped(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_clamped())
 #define fsw_tap_delay_leave(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_leave(cfs_rq, se))
 
 /* A pick whose result is recorded. */

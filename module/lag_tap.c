@@ -98,11 +98,6 @@ void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	s->stale_before = 0;
 }
 
-void __fsw_tap_requeue_clamped(void)
-{
-	this_cpu_ptr(fsw_lag_scratch)->requeue.body.branches |= FSW_LAG_CLAMPED;
-}
-
 void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 {
 	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
@@ -153,11 +148,6 @@ void __fsw_tap_lag_clamp(bool raises)
 		s->requeue.body.branches |= FSW_LAG_CLAMPED;
 	else if (s->delay_open)
 		s->delay.body.branches |= FSW_LAG_CLAMPED;
-}
-
-void __fsw_tap_delay_clamped(void)
-{
-	this_cpu_ptr(fsw_lag_scratch)->delay.body.branches |= FSW_LAG_CLAMPED;
 }
 
 /* The entity is still ours: __block_task() comes later. */

@@ -44,14 +44,12 @@ void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se);
 void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se);
 /* In enqueue, before a clock update that comes ahead of the requeue. */
 void __fsw_tap_requeue_clock(struct cfs_rq *cfs_rq);
-void __fsw_tap_requeue_clamped(void);
 /* The lag is raised to the stored one, in a requeue or a dequeue. */
 void __fsw_tap_lag_clamp(bool raises);
 void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se);
 
 void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
 			   int flags);
-void __fsw_tap_delay_clamped(void);
 void __fsw_tap_delay_leave(struct cfs_rq *cfs_rq, struct sched_entity *se);
 
 int fsw_tap_init(void);

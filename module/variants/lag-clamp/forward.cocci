@@ -63,7 +63,7 @@ requeue_delayed_entity(struct sched_entity *se)
 +			if (se != cfs_rq->curr)
 +				__enqueue_entity(cfs_rq, se);
 +			cfs_rq->nr_running++;
-+			fsw_tap_requeue_clamped(cfs_rq);
++			fsw_tap_lag_clamp(cfs_rq, true);
 +		}
 +	}
 	...
@@ -99,7 +99,7 @@ dequeue_entity(struct cfs_rq *cfs_rq, struct sched_entity *se, int flags)
 	update_entity_lag(cfs_rq, se);
 +	if (fsw_stored < 0 && se->vlag < fsw_stored) {
 +		se->vlag = fsw_stored;
-+		fsw_tap_delay_clamped(cfs_rq);
++		fsw_tap_lag_clamp(cfs_rq, true);
 +	}
 ...>
 }
