@@ -245,10 +245,7 @@ void Builder::write_patch_set_header() {
         facts_.positions[name] = *position;
         header += fmt::format(" \\\n\tX({}, {})", name, *position);
     }
-    header += fmt::format(
-        "\n\n/* 1: built with --force, the source isn't proven to be the kernel's. "
-        "*/\n#define FSW_GRAFT_FORCED {}\n",
-        facts_.forced ? 1 : 0);
+    header += "\n";
     write_file(out("generated/fairswitch_patchset.h"), header);
 }
 
