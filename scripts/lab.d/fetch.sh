@@ -13,7 +13,7 @@ fetch_usage() {
 usage: scripts/lab fetch TARGET [--offline]
 Finds the newest kernel version for which image, headers, kbuild and source all exist, and
 unpacks them into the cache. For a kernel of another Debian release, makes a root with that
-release's compiler, too. With --offline, uses the newest version already in the cache.
+release's compiler, too; and a newer QEMU if the host's is too old. With --offline, uses the newest version already in the cache.
 USAGE
 }
 
@@ -206,7 +206,7 @@ check_host() {
     need_tools apt-get apt-cache dpkg-deb tar xz
     read_foreign
     if ((FOREIGN)); then
-        use_foreign_archive
+        use_foreign_archive "$TARGET_SUITE"
     else
         need_tools "$TARGET_COMPILER"
     fi
@@ -230,6 +230,7 @@ lab_fetch() {
     done
     check_host
     mkdir -p "$TARGET_CACHE"
+    ((offline)) || fetch_emulator
     if ((offline)); then
         fall_back_to_cache "offline by request"
         return

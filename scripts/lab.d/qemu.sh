@@ -23,7 +23,7 @@ kvm_works() {
 probe_kvm() {
     local image=$1 initrd=$2 dir pid tick reached=1
     dir=$(mktemp -d)
-    setpriv --pdeathsig KILL qemu-system-x86_64 -accel kvm -cpu max -m 512 -nodefaults \
+    setpriv --pdeathsig KILL "${EMULATOR[@]}" -accel kvm -cpu max -m 512 -nodefaults \
         -display none -no-reboot -serial "file:$dir/console" -kernel "$image" -initrd "$initrd" \
         -append 'console=ttyS0 panic=-1 fairswitch.probe' >"$dir/qemu" 2>&1 </dev/null &
     pid=$!
@@ -55,7 +55,7 @@ choose_accelerator() {
 qemu_command() {
     local image=$1 initrd=$2 work=$3
     # shellcheck disable=SC2054 # the commas are qemu's
-    QEMU=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
+    QEMU=("${EMULATOR[@]}" -nodefaults -no-user-config -display none -no-reboot
         -smp "$SMP" -m "$MEMORY" -kernel "$image" -initrd "$initrd"
         -serial "file:$work/console.log" -device virtio-serial-pci
         -chardev "file,id=output,path=$work/output"

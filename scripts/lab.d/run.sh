@@ -203,6 +203,7 @@ lab_run() {
     trap 'exit 143' TERM HUP
     write_command >"$WORK/command"
     build_initramfs "$WORK/initramfs" "$WORK/command" "${FILES[@]}"
+    choose_emulator
     ACCEL=tcg
     ((VIRTUAL_TIME)) || choose_accelerator "$IMAGE" "$WORK/initramfs"
     qemu_command "$IMAGE" "$WORK/initramfs" "$WORK"

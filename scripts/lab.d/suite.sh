@@ -34,11 +34,11 @@ host_archive() {
         awk -v suite="$(host_suite)" '$1 == suite { print $2; exit }'
 }
 
-# Makes apt look at the target's suite, for this process and what it starts.
+# Makes apt look at suite $1, for this process and what it starts.
 use_foreign_archive() {
-    local archive home release keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-    home=$(dirname "$TARGET_CACHE")/apt/$TARGET_SUITE
-    release=$(release_of "$TARGET_SUITE")
+    local suite=$1 archive home release keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    home=$(dirname "$TARGET_CACHE")/apt/$suite
+    release=$(release_of "$suite")
     archive=$(host_archive)
     [[ -n $archive ]] || die "$EXIT_IMPOSSIBLE" \
         "apt has no archive of Debian $(host_suite); expected one in /etc/apt/sources.list*"
@@ -46,8 +46,8 @@ use_foreign_archive() {
     mkdir -p "$home/lists/partial" "$home/archives/partial"
     {
         printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$archive" "$release"
-        [[ $release == "$TARGET_SUITE" ]] ||
-            printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$archive" "$TARGET_SUITE"
+        [[ $release == "$suite" ]] ||
+            printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$archive" "$suite"
     } >"$home/sources.list"
     # Only what differs: proxies and the like stay the host's.
     cat >"$home/apt.conf" <<CONF
@@ -68,32 +68,33 @@ tools_root() {
         "$TARGET_COMPILER"
 }
 
-# Makes the root unless it is there. A half-made one never gets its name.
-make_tools_root() {
-    local root staging release packages
-    root=$(tools_root)
-    release=$(release_of "$TARGET_SUITE")
-    [[ ! -d $root ]] || return 0
+# make_root DIR RELEASE VARIANT PACKAGES: the packages of a Debian release, and what they need, in
+# DIR; VARIANT is mmdebstrap's. A half-made one never gets its name.
+make_root() {
+    local root=$1 release=$2 variant=$3 packages=$4 staging
     need_tools mmdebstrap
-    say "making a root with $TARGET_COMPILER of Debian $release, once: about a minute, 300 MB"
     mkdir -p "$(dirname "$root")"
     staging=$(mktemp -d "$(dirname "$root")/.making.XXXXXX")
     # shellcheck disable=SC2064 # the path is meant as it is now
     trap "rm -rf '$staging'" EXIT
-    packages=$(IFS=, && printf '%s' "$TARGET_COMPILER,${TOOLS_PACKAGES[*]}")
-    env -u APT_CONFIG mmdebstrap --quiet --variant=essential --include="$packages" \
+    env -u APT_CONFIG mmdebstrap --quiet --variant="$variant" --include="$packages" \
         --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-exclude=/usr/share/man/*' \
         --dpkgopt='path-exclude=/usr/share/locale/*' \
         "$release" "$staging/root" "$(dirname "$APT_CONFIG")/sources.list" >&2 ||
         die "$EXIT_FAILED" "mmdebstrap could not make a root of Debian $release; its reason is above"
-    chroot_has_compiler "$staging/root" || die "$EXIT_FAILED" \
-        "the root of Debian $release has no ${TARGET_COMPILER} in /usr/bin"
     mv -T "$staging/root" "$root" 2>/dev/null || [[ -d $root ]] ||
         die "$EXIT_FAILED" "cannot move the new root to $root"
     rm -rf "$staging"
     say "the root is in $root"
 }
 
-chroot_has_compiler() {
-    [[ -e $1/usr/bin/$TARGET_COMPILER || -L $1/usr/bin/$TARGET_COMPILER ]]
+# Makes the tools' root unless it is there.
+make_tools_root() {
+    local root release packages
+    root=$(tools_root)
+    release=$(release_of "$TARGET_SUITE")
+    [[ ! -d $root ]] || return 0
+    say "making a root with $TARGET_COMPILER of Debian $release, once: about a minute, 300 MB"
+    packages=$(IFS=, && printf '%s' "$TARGET_COMPILER,${TOOLS_PACKAGES[*]}")
+    make_root "$root" "$release" essential "$packages"
 }
