@@ -2,7 +2,7 @@
 #   make demo | test | build | unit | tsan | kernel-test | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build unit tsan lab-test kernel-test lab clean
+.PHONY: help demo test build unit tsan lab-test kernel-test cells lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
@@ -10,6 +10,7 @@ help:
 	@echo 'make build        set up, build user space, fetch the kernel, build the module'
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
+	@echo 'make cells        each variant in both positions on each kernel, and the table of it'
 	@echo 'make lab          a shell command in the lab, such as'
 	@echo '                  make lab COMMAND="fairswitch load fairswitch.ko && fairswitch status"'
 	@echo 'make clean        remove build/ (runs/ and the kernel cache stay)'
@@ -24,7 +25,7 @@ test:
 build:
 	@scripts/build $(TARGET)
 
-unit tsan:
+unit tsan cells:
 	@scripts/test $(TARGET) $@
 
 lab-test kernel-test:

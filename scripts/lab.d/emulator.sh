@@ -49,6 +49,7 @@ choose_emulator() {
     EMULATOR=(qemu-system-x86_64)
     if host_emulator_is_new || [[ ! -d $root ]]; then return 0; fi
     libraries=$root/usr/lib/x86_64-linux-gnu
+    # shellcheck disable=SC2034
     EMULATOR=(env QEMU_MODULE_DIR="$libraries/qemu"
         "$libraries/ld-linux-x86-64.so.2" --library-path "$libraries"
         "$root/usr/bin/qemu-system-x86_64" -L "$root/usr/share/qemu" -L "$root/usr/share/seabios")

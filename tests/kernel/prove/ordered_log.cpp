@@ -51,6 +51,10 @@ std::uint32_t variant_bit(const Header& header, const std::string& id) {
     fail(Exit::kUsage, "the log knows no variant '{}'; it has:{}", id, known);
 }
 
+bool stock_is_with(const Header& header, const std::string& id) {
+    return (stock_positions(header) & variant_bit(header, id)) != 0;
+}
+
 bool is_with(const OrderedLog& log, const model::Stamp& stamp, std::uint32_t bit) {
     const auto found = log.positions.find(stamp.generation);
     const std::uint32_t positions =

@@ -25,6 +25,9 @@ OrderedLog read_ordered(const std::string& path);
 // The bit of a variant. Throws Failure (kUsage) naming those that the log knows.
 std::uint32_t variant_bit(const Header& header, const std::string& id);
 
+// Which position the kernel has without fairswitch.
+bool stock_is_with(const Header& header, const std::string& id);
+
 // Positions in force for a stamp; what the log begins with is known from its first Swap, if any.
 bool is_with(const OrderedLog& log, const model::Stamp& stamp, std::uint32_t bit);
 

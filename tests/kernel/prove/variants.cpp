@@ -14,29 +14,80 @@ namespace fairswitch::prove {
 namespace {
 
 // Counts of a property in records under each position of a variant: [0] without, [1] with.
-struct Tally {
-    std::array<std::uint64_t, 2> seen{};
-    std::array<std::uint64_t, 2> holds{};
+class Tally {
+  public:
+    // `property`: what the counted records have, as in "3 of 7 {property}".
+    Tally(const OrderedLog& log, const char* id, const char* property)
+        : log_(log), id_(id), bit_(variant_bit(log.header, id)), property_(property) {}
 
-    void add(bool with, bool property) {
-        ++seen[with];
-        holds[with] += property;
+    bool is_with(const model::Stamp& stamp) const { return prove::is_with(log_, stamp, bit_); }
+
+    void add(bool with, bool holds) {
+        ++seen_[with];
+        holds_[with] += holds;
     }
 
-    // `what` never happens `with`, and does happen `without`.
-    void judge(const char* what) const {
-        fmt::print("without: {} of {} {}; with: {} of {}\n", holds[0], seen[0], what, holds[1],
-                   seen[1]);
-        if (holds[1] != 0) {
-            fail(Exit::kRunFailed, "with: expected none of {} to be {}, found {}", seen[1], what,
-                 holds[1]);
+    void add(const model::Stamp& stamp, bool holds) { add(is_with(stamp), holds); }
+
+    // Never `with`, sometimes `without`.
+    void expect_prevented() const {
+        print();
+        expect_some_seen();
+        if (holds_[1] != 0) {
+            fail(Exit::kRunFailed, "with: expected none of {} to be {}, found {}", seen_[1],
+                 property_, holds_[1]);
         }
-        if (seen[1] == 0) fail(Exit::kRunFailed, "nothing was recorded in position `with`");
-        if (holds[0] == 0) {
-            fail(Exit::kRunFailed, "without: expected some of {} to be {}, found none", seen[0],
-                 what);
+        if (holds_[0] == 0) {
+            fail(Exit::kRunFailed, "without: expected some of {} to be {}, found none", seen_[0],
+                 property_);
+        }
+        print_cells();
+    }
+
+    // Always `with`, never `without`.
+    void expect_switched() const {
+        print();
+        expect_some_seen();
+        if (holds_[0] != 0) {
+            fail(Exit::kRunFailed, "without: {} of {} {}, expected none", holds_[0], seen_[0],
+                 property_);
+        }
+        if (holds_[1] != seen_[1]) {
+            fail(Exit::kRunFailed, "with: only {} of {} {}", holds_[1], seen_[1], property_);
+        }
+        print_cells();
+    }
+
+  private:
+    void print() const {
+        fmt::print("without: {} of {} {}; with: {} of {}\n", holds_[0], seen_[0], property_,
+                   holds_[1], seen_[1]);
+    }
+
+    void expect_some_seen() const {
+        for (const unsigned with : {0, 1}) {
+            if (seen_[with] == 0) {
+                fail(Exit::kRunFailed, "nothing to judge in position `{}`",
+                     with ? "with" : "without");
+            }
         }
     }
+
+    // For the table of what was observed, in which each position is a cell: see tests/kernel/cells.
+    void print_cells() const {
+        for (const unsigned with : {0, 1}) {
+            const bool stock = with == stock_is_with(log_.header, id_);
+            fmt::print("cell {} {} {} {} of {} {}\n", id_, with ? "with" : "without",
+                       stock ? "stock" : "gated", holds_[with], seen_[with], property_);
+        }
+    }
+
+    const OrderedLog& log_;
+    const char* id_;
+    std::uint32_t bit_;
+    const char* property_;
+    std::array<std::uint64_t, 2> seen_{};
+    std::array<std::uint64_t, 2> holds_{};
 };
 
 template <typename Kind, typename Visit>
@@ -74,7 +125,7 @@ std::int64_t rounding(std::int64_t lag) { return 16 + std::abs(lag) / 1000; }
 class LagProof {
   public:
     explicit LagProof(const OrderedLog& log)
-        : log_(log), bit_(variant_bit(log.header, "lag-clamp")) {}
+        : log_(log), tally_(log, "lag-clamp", "below the lag they were delayed with") {}
 
     void run() {
         for (const auto& [cpu, records] : log_.by_rq) {
@@ -86,7 +137,7 @@ class LagProof {
         }
         fmt::print("set aside: {} reweighted, {} delayed in another position, {} delayed unseen\n",
                    reweighted_, other_position_, unseen_);
-        tally_.judge("below the lag they were delayed with");
+        tally_.expect_prevented();
         if (clamped_ == 0) fail(Exit::kRunFailed, "with: no lag was clamped, nothing is proven");
         fmt::print("with: {} lags were clamped\n", clamped_);
     }
@@ -95,7 +146,7 @@ class LagProof {
     void see(const model::Delay& delay) {
         if (!delay.entity) return;
         if (delay.verdict == FSW_DELAY_DELAYED) {
-            const bool with = is_with(log_, delay.stamp, bit_);
+            const bool with = tally_.is_with(delay.stamp);
             const bool exact = with && (delay.branches & FSW_LAG_STORED_VALID) != 0;
             delayed_[key_of(*delay.entity)] = {
                 delay.stamp.rq_cpu, delay.entity->weight,
@@ -121,7 +172,7 @@ class LagProof {
         }
         const Delayed before = found->second;
         delayed_.erase(found);
-        const bool with = is_with(log_, stamp, bit_);
+        const bool with = tally_.is_with(stamp);
         if (before.weight != entity.weight) {
             ++reweighted_;
         } else if (before.with != with) {
@@ -134,9 +185,8 @@ class LagProof {
     }
 
     const OrderedLog& log_;
-    std::uint32_t bit_;
-    std::map<Key, Delayed> delayed_;
     Tally tally_;
+    std::map<Key, Delayed> delayed_;
     std::uint64_t reweighted_ = 0;
     std::uint64_t other_position_ = 0;
     std::uint64_t unseen_ = 0;  // before the recording, or on another CPU
@@ -146,11 +196,10 @@ class LagProof {
 }  // namespace
 
 void dequeue_delayed(const OrderedLog& log) {
-    const std::uint32_t bit = variant_bit(log.header, "dequeue-delayed");
-    Tally tally;
+    Tally tally(log, "dequeue-delayed", "kept with a delayed entity picked");
     std::uint64_t branch_taken = 0;
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
-        const bool with = is_with(log, decision.stamp, bit);
+        const bool with = tally.is_with(decision.stamp);
         const bool dequeued =
             decision.queue && (decision.queue->branches & FSW_BRANCH_DEQUEUE_DELAYED) != 0;
         if (dequeued && !with) fail(Exit::kRunFailed, "without: the branch was taken");
@@ -158,7 +207,7 @@ void dequeue_delayed(const OrderedLog& log) {
         if (decision.path != FSW_PATH_PICK_KEEP || delayed(decision.wakee)) return;
         tally.add(with, delayed(decision.picked));
     });
-    tally.judge("kept with a delayed entity picked");
+    tally.expect_prevented();
     if (branch_taken == 0) fail(Exit::kRunFailed, "with: the branch was never taken");
     fmt::print("with: the branch was taken {} times\n", branch_taken);
 }
@@ -180,67 +229,43 @@ bool branch(const model::Decision& decision, std::uint32_t bit) {
     return decision.queue && (decision.queue->branches & bit) != 0;
 }
 
-// Always `with`, never `without`, and both seen.
-struct Switched {
-    std::array<std::uint64_t, 2> seen{};
-    std::array<std::uint64_t, 2> done{};
-
-    void judge(const char* what) const {
-        fmt::print("without: {} of {} {}; with: {} of {}\n", done[0], seen[0], what, done[1],
-                   seen[1]);
-        if (seen[0] == 0 || seen[1] == 0) {
-            fail(Exit::kRunFailed, "nothing to judge in one of the positions");
-        }
-        if (done[0] != 0) fail(Exit::kRunFailed, "without: {} {}", done[0], what);
-        if (done[1] != seen[1]) {
-            fail(Exit::kRunFailed, "with: only {} of {} {}", done[1], seen[1], what);
-        }
-    }
-};
-
 }  // namespace
 
 void cancel_protection(const OrderedLog& log) {
-    const std::uint32_t bit = variant_bit(log.header, "cancel-protection");
-    Switched switched;
+    Tally tally(log, "cancel-protection", "eligible short-slice wakees that weren't picked preempt");
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
         if (decision.path != FSW_PATH_PICK_KEEP && decision.path != FSW_PATH_CANCEL_PREEMPT) return;
         if (!decision.wakee || !decision.curr || delayed(decision.wakee)) return;
         if ((decision.wakee->flags & FSW_ENTITY_ELIGIBLE) == 0) return;
         if (decision.wakee->slice_ns >= decision.curr->slice_ns) return;
-        const bool with = is_with(log, decision.stamp, bit);
-        ++switched.seen[with];
-        switched.done[with] += decision.path == FSW_PATH_CANCEL_PREEMPT;
+        tally.add(decision.stamp, decision.path == FSW_PATH_CANCEL_PREEMPT);
     });
-    switched.judge("eligible short-slice wakees that weren't picked preempt");
+    tally.expect_switched();
 }
 
 namespace {
 
 // Where the kernel names the wakee as next buddy: every preemption for a shorter slice, unless
 // somebody was named before whose slice may be shorter still.
-void short_buddy_nominates(const OrderedLog& log, std::uint32_t bit) {
-    Switched switched;
+void short_buddy_nominates(const OrderedLog& log) {
+    Tally tally(log, "short-buddy", "preempting short-slice wakees become the next buddy");
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
         if (decision.verdict != FSW_VERDICT_PREEMPT || decision.path == FSW_PATH_IDLE_PREEMPT) return;
         if (!branch(decision, FSW_BRANCH_SHORT) || decision.queue->buddy_pid != 0) return;
-        const bool with = is_with(log, decision.stamp, bit);
-        ++switched.seen[with];
-        switched.done[with] += branch(decision, FSW_BRANCH_BUDDY_NOMINATED);
+        tally.add(decision.stamp, branch(decision, FSW_BRANCH_BUDDY_NOMINATED));
     });
-    switched.judge("preempting short-slice wakees become the next buddy");
+    tally.expect_switched();
 }
 
 }  // namespace
 
 void short_buddy(const OrderedLog& log) {
-    const std::uint32_t bit = variant_bit(log.header, "short-buddy");
     // The manifest names the form; the log has it when the module was loaded with its manifest.
     if (log.header.graft().find("reverse-nominate") != std::string::npos) {
-        short_buddy_nominates(log, bit);
+        short_buddy_nominates(log);
         return;
     }
-    Switched switched;
+    Tally tally(log, "short-buddy", "preempted next buddies lose their turn");
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
         if (decision.verdict != FSW_VERDICT_PREEMPT || !decision.wakee || !decision.curr) return;
         if (!branch(decision, FSW_BRANCH_BUDDY_IS_CURR)) return;
@@ -248,17 +273,14 @@ void short_buddy(const OrderedLog& log) {
             decision.wakee->slice_ns >= decision.curr->slice_ns) {
             return;
         }
-        const bool with = is_with(log, decision.stamp, bit);
-        ++switched.seen[with];
-        switched.done[with] +=
-            branch(decision, FSW_BRANCH_BUDDY_CLEARED | FSW_BRANCH_BUDDY_NOMINATED);
+        tally.add(decision.stamp,
+                  branch(decision, FSW_BRANCH_BUDDY_CLEARED | FSW_BRANCH_BUDDY_NOMINATED));
     });
-    switched.judge("preempted next buddies lose their turn");
+    tally.expect_switched();
 }
 
 void hierarchical_idle(const OrderedLog& log) {
-    const std::uint32_t bit = variant_bit(log.header, "hierarchical-idle");
-    Switched switched;
+    Tally tally(log, "hierarchical-idle", "currs idle by their group are preempted for it");
     for_each<model::Decision>(log, [&](const model::Decision& decision) {
         switch (decision.path) {
             case FSW_PATH_SAME_ENTITY:
@@ -271,23 +293,20 @@ void hierarchical_idle(const OrderedLog& log) {
                 break;
         }
         if (!idle_by_group(decision.curr) || !decision.wakee || idle(decision.wakee)) return;
-        const bool with = is_with(log, decision.stamp, bit);
-        ++switched.seen[with];
-        switched.done[with] += decision.path == FSW_PATH_IDLE_PREEMPT;
+        tally.add(decision.stamp, decision.path == FSW_PATH_IDLE_PREEMPT);
     });
-    switched.judge("currs idle by their group are preempted for it");
+    tally.expect_switched();
 }
 
 void lag_clamp(const OrderedLog& log) { LagProof(log).run(); }
 
 void requeue_clock(const OrderedLog& log) {
-    const std::uint32_t bit = variant_bit(log.header, "requeue-clock");
-    Tally tally;
+    Tally tally(log, "requeue-clock", "requeued beside a stale curr");
     for_each<model::Requeue>(log, [&](const model::Requeue& requeue) {
         if ((requeue.branches & FSW_LAG_NO_CURR) != 0) return;
-        tally.add(is_with(log, requeue.stamp, bit), requeue.curr_stale_ns > 0);
+        tally.add(requeue.stamp, requeue.curr_stale_ns > 0);
     });
-    tally.judge("requeued beside a stale curr");
+    tally.expect_prevented();
 }
 
 }  // namespace fairswitch::prove
