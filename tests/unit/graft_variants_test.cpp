@@ -145,6 +145,23 @@ TEST_F(TransformerTest, TapThatDoesNotApplyIsFatal) {
     EXPECT_NE(message.find("0 of 1 fsw_tap in check"), std::string::npos) << message;
 }
 
+TEST_F(TransformerTest, AnotherFolderIsAnotherVariant) {
+    folder_.put("module/variants/return-two/forward.cocci",
+                "// title: returns two\n// construct: return 0;\n// expect: check 1\n@@\n@@\n"
+                " check(...)\n {\n <...\n-return 0;\n"
+                "+return fsw_with(q, FSW_V_RETURN_TWO) ? 2 : 0;\n ...>\n }\n");
+    folder_.put("module/variants/return-two/branch.h", "#error not for the graft\n");
+    const auto result = transform("if (pick(q) == p)");
+    ASSERT_EQ(result.variants.size(), 2U);
+    EXPECT_TRUE(result.variants[0].available()) << result.variants[0].refusal;
+    EXPECT_EQ(result.variants[1].id, "return-two");
+    EXPECT_TRUE(result.variants[1].available()) << result.variants[1].refusal;
+    EXPECT_EQ(result.variants[1].bit, 1U);
+    const auto gated = read_file(result.gated);
+    EXPECT_NE(gated.find("fsw_with(q, FSW_V_PICK_TWICE)"), std::string::npos) << gated;
+    EXPECT_NE(gated.find("fsw_with(q, FSW_V_RETURN_TWO)"), std::string::npos) << gated;
+}
+
 TEST_F(TransformerTest, UnknownVariantListsTheKnown) {
     const auto message = failure_of([&] { transform("if (pick(q) == p)", {"nonsense"}); });
     EXPECT_NE(message.find("pick-twice"), std::string::npos) << message;
@@ -158,6 +175,19 @@ GraftVariant make_variant(const std::string& id, bool stock_with, unsigned bit) 
     variant.stock_with = stock_with;
     variant.bit = bit;
     return variant;
+}
+
+TEST(VariantsHeaderTest, HelpersAreThoseOfTheVariantsThatCanBeHad) {
+    ScratchFolder folder;
+    for (const char* id : {"a-one", "gone"})
+        folder.put(std::string("variants/") + id + "/helpers.h", "");
+    auto refused = make_variant("gone", false, 0);
+    refused.refusal = "not here";
+    const auto text = helpers_header(
+        {make_variant("a-one", false, 0), make_variant("b-two", true, 1), refused}, folder.path());
+    EXPECT_NE(text.find("#include \"variants/a-one/helpers.h\"\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("b-two"), std::string::npos) << text;
+    EXPECT_EQ(text.find("gone"), std::string::npos) << text;
 }
 
 TEST(VariantsHeaderTest, CompilesToTheRightConstants) {

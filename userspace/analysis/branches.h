@@ -1,8 +1,13 @@
 // What each variant's branch leaves in the records: one row of the table per variant.
+//
+// A variant that shows in the records has module/variants/ID/branch.h with, in a namespace named
+// as the folder with _ for -:
+//   kRow              the row's label
+//   taken(record)     whether the variant took effect there
+// CMake makes the table of all of them.
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "userspace/log/model.h"
 
@@ -14,7 +19,13 @@ struct VariantBranch {
     bool (*taken)(const model::Record& record);
 };
 
-// In the order of the table's rows.
+// In the order of their ids.
 std::span<const VariantBranch> variant_branches();
+
+// For branch.h: a decision in which one of these branches (FSW_BRANCH_*) was taken.
+inline bool decided_with(const model::Record& record, uint32_t branches) {
+    const auto* decision = std::get_if<model::Decision>(&record);
+    return decision && decision->queue && (decision->queue->branches & branches);
+}
 
 }  // namespace fairswitch

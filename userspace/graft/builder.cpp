@@ -86,6 +86,8 @@ void Builder::transform() {
     fs::create_directories(out("generated"));
     write_file(out("generated/fairswitch_variants.h"),
                variants_header(facts_.transformation.variants));
+    write_file(out("generated/fairswitch_helpers.h"),
+               helpers_header(facts_.transformation.variants, options_.module));
     for (const auto& variant : facts_.transformation.variants) {
         report("transform", variant.available()
                                 ? fmt::format("{}: stock is {}", variant.id,

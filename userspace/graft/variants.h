@@ -59,4 +59,8 @@ std::string variant_macro(const std::string& id);
 // The text of fairswitch_variants.h.
 std::string variants_header(const std::vector<GraftVariant>& variants);
 
+// The text of fairswitch_helpers.h: the helpers.h of each variant of `module` that has one.
+std::string helpers_header(const std::vector<GraftVariant>& variants,
+                           const std::filesystem::path& module);
+
 }  // namespace fairswitch

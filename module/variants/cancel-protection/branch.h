@@ -1,0 +1,15 @@
+// The records in which cancel-protection took effect.
+#pragma once
+
+#include "userspace/analysis/branches.h"
+
+namespace fairswitch::cancel_protection {
+
+inline constexpr const char* kRow = "cancel-protection taken";
+
+inline bool taken(const model::Record& record) {
+    const auto* decision = std::get_if<model::Decision>(&record);
+    return decision && decision->path == FSW_PATH_CANCEL_PREEMPT;
+}
+
+}  // namespace fairswitch::cancel_protection
