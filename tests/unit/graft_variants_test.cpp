@@ -60,6 +60,19 @@ TEST(CScannerTest, DefinitionIsNotDeclaration) {
     EXPECT_FALSE(defines_function("int f(int x);\nint g(void) { return f(1); }\n", "f"));
 }
 
+TEST(CScannerTest, FunctionsReachFromTheirFirstWordToTheirBrace) {
+    const std::string source =
+        "int x = f(1);\nDEFINE(a, b);\n#ifdef A /* { */\n"
+        "/* about f */\nstatic int\nf(int x)\n{\n\treturn x;\n}\n#else\n"
+        "static inline int f(int x) { return 0; }\n#endif\nstruct s { int a; };\nvoid g(void) {}\n";
+    std::vector<std::string> texts;
+    for (const auto& one : find_functions(source))
+        texts.push_back(one.name + ": " + source.substr(one.begin, one.end - one.begin));
+    EXPECT_EQ(texts, (std::vector<std::string>{"f: static int\nf(int x)\n{\n\treturn x;\n}",
+                                               "f: static inline int f(int x) { return 0; }",
+                                               "g: void g(void) {}"}));
+}
+
 class TransformerTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -127,6 +140,31 @@ TEST_F(TransformerTest, BothFormsMatchingIsRefused) {
     EXPECT_NE(result.variants[0].refusal.find("forward.cocci and reverse.cocci both match"),
               std::string::npos)
         << result.variants[0].refusal;
+}
+
+TEST_F(TransformerTest, NothingButTheExpectedFunctionsIsTouched) {
+    const std::string head = "#include \"last.h\"\nint other(void)\n{\n\treturn 5;\n}\n\n";
+    const std::string tail = "/* behind */\nint odd( void )\n{ if (pick(q) == p) return 1; }\n";
+    const auto source = folder_.put("fair.c", head +
+                                                  "int check(struct q *q, struct e *p)\n{\n"
+                                                  "\tif (pick(q) == p)\n\t\treturn 1;\n"
+                                                  "\treturn 0;\n}\n" +
+                                                  tail);
+    const auto result = Transformer(folder_ / "module", folder_ / "work").run(source, {});
+    ASSERT_TRUE(result.variants[0].available()) << result.variants[0].refusal;
+    const auto after = read_file(result.variants[0].after);
+    EXPECT_EQ(after.compare(0, head.size(), head), 0) << after;
+    EXPECT_EQ(after.compare(after.size() - tail.size(), tail.size(), tail), 0) << after;
+}
+
+TEST_F(TransformerTest, AddingAFunctionIsAnError) {
+    folder_.put("module/variants/helped/forward.cocci",
+                "// title: helped\n// construct: return 0;\n// expect: check 1\n@@\n@@\n"
+                "+int helper(void) { return 2; }\n"
+                " check(...)\n {\n <...\n-return 0;\n"
+                "+return fsw_with(q, FSW_V_HELPED) ? helper() : 0;\n ...>\n }\n");
+    const auto message = failure_of([&] { transform("if (pick(q) == p)"); });
+    EXPECT_NE(message.find("helpers.h"), std::string::npos) << message;
 }
 
 TEST_F(TransformerTest, MoreSitesThanExpectedIsNoMatch) {

@@ -26,6 +26,7 @@ size_t skip_space(std::string_view text, size_t at) {
 
 struct Body {
     std::string function;
+    size_t definition;  // where its first word stands
     size_t begin;
     size_t end;
 };
@@ -40,9 +41,11 @@ class BodyScanner {
         std::vector<Body> bodies;
         for (size_t at = 0; at < text_.size();) {
             if (text_[at] == '#') {
-                at = end_of_directive(at);
+                at = statement_ = end_of_directive(at);
             } else if (text_[at] == '{') {
                 at = after(closing(text_, at, '{', '}'), at);
+            } else if (text_[at] == ';') {
+                statement_ = ++at;
             } else if (is_word(text_[at])) {
                 at = word(at, bodies);
             } else {
@@ -62,7 +65,7 @@ class BodyScanner {
         return at;
     }
 
-    size_t word(size_t at, std::vector<Body>& bodies) const {
+    size_t word(size_t at, std::vector<Body>& bodies) {
         const size_t start = at;
         while (at < text_.size() && is_word(text_[at])) ++at;
         const size_t open = skip_space(text_, at);
@@ -73,11 +76,13 @@ class BodyScanner {
         if (brace >= text_.size() || text_[brace] != '{') return close + 1;
         const size_t end = closing(text_, brace, '{', '}');
         if (end == std::string_view::npos) return close + 1;
-        bodies.push_back({std::string(text_.substr(start, at - start)), brace, end});
-        return end + 1;
+        bodies.push_back({std::string(text_.substr(start, at - start)),
+                          skip_space(text_, statement_), brace, end});
+        return statement_ = end + 1;
     }
 
     std::string_view text_;
+    size_t statement_ = 0;  // behind the end of the last one
 };
 
 }  // namespace
@@ -132,11 +137,19 @@ std::vector<CCall> find_calls(std::string_view source, std::string_view prefix) 
     return calls;
 }
 
-bool defines_function(std::string_view source, std::string_view name) {
+std::vector<CFunction> find_functions(std::string_view source) {
     const std::string text = blank_comments_and_strings(source);
-    const auto bodies = BodyScanner(text).scan();
-    return std::any_of(bodies.begin(), bodies.end(),
-                       [name](const Body& body) { return body.function == name; });
+    std::vector<CFunction> functions;
+    for (const auto& body : BodyScanner(text).scan()) {
+        functions.push_back({body.function, body.definition, body.end + 1});
+    }
+    return functions;
+}
+
+bool defines_function(std::string_view source, std::string_view name) {
+    const auto functions = find_functions(source);
+    return std::any_of(functions.begin(), functions.end(),
+                       [name](const CFunction& one) { return one.name == name; });
 }
 
 }  // namespace fairswitch

@@ -24,6 +24,16 @@ std::string blank_comments_and_strings(std::string_view source);
 // All calls in `source` of identifiers that begin with `prefix`, in order.
 std::vector<CCall> find_calls(std::string_view source, std::string_view prefix);
 
+// A function's definition, from its first word to its closing brace.
+struct CFunction {
+    std::string name;
+    size_t begin;
+    size_t end;  // behind the brace
+};
+
+// All of them, in order; of a function that is defined twice (#ifdef ... #else) both.
+std::vector<CFunction> find_functions(std::string_view source);
+
 // Whether `source` defines a function of that name.
 bool defines_function(std::string_view source, std::string_view name);
 

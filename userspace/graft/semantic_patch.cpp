@@ -1,6 +1,7 @@
 #include "userspace/graft/semantic_patch.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <sstream>
@@ -133,26 +134,82 @@ bool says_inapplicable(const std::string& output) {
     return output.find("can not be applied because there are no") != std::string::npos;
 }
 
+// The functions of `source` that the patch speaks of; nothing if it needs the whole file.
+std::vector<CFunction> wanted_functions(const SemanticPatch& patch, const std::string& source) {
+    if (!patch.includes.empty()) return {};
+    auto functions = find_functions(source);
+    const auto wanted = [&patch](const CFunction& function) {
+        return std::any_of(patch.expectations.begin(), patch.expectations.end(),
+                           [&](const auto& one) { return one.function == function.name; });
+    };
+    functions.erase(std::remove_if(functions.begin(), functions.end(), std::not_fn(wanted)),
+                    functions.end());
+    return functions;
+}
+
+std::string excerpt(const std::string& source, const std::vector<CFunction>& functions) {
+    std::string text;
+    for (const auto& function : functions) {
+        text += source.substr(function.begin, function.end - function.begin) + "\n\n";
+    }
+    return text;
+}
+
+// `source` with its `functions` replaced by those of `changed`, which are the same in number and
+// order.
+std::string put_back(const SemanticPatch& patch, const std::string& source,
+                     const std::vector<CFunction>& functions, const std::string& changed) {
+    std::string text;
+    size_t from = 0;
+    size_t changed_from = 0;
+    const auto replacements = find_functions(changed);
+    for (size_t i = 0; i < functions.size() && i < replacements.size(); ++i) {
+        if (functions[i].name != replacements[i].name) break;
+        text += source.substr(from, functions[i].begin - from);
+        text += changed.substr(changed_from, replacements[i].end - changed_from);
+        from = functions[i].end;
+        changed_from = changed.find_first_not_of(" \t\n", replacements[i].end);
+    }
+    if (replacements.size() != functions.size() || changed_from != std::string::npos) {
+        fail(Exit::kRunFailed,
+             "{}: adds or removes something outside of the functions that it expects; what gated "
+             "code calls belongs into the variant's helpers.h",
+             patch.path.string());
+    }
+    return text + source.substr(from);
+}
+
+// The result of spatch on a text, by way of `file` and `result`.
+std::string run_spatch(const SemanticPatch& patch, const std::string& text, const fs::path& file,
+                       const fs::path& result) {
+    fs::remove(result);
+    write_file(file, text);
+    const auto run = run_process({"spatch", "--very-quiet", "--no-includes", "--no-show-diff",
+                                  "--sp-file", patch.path, file, "-o", result});
+    if (run.status != 0 && !says_inapplicable(run.output)) {
+        fail(Exit::kRunFailed, "{}: spatch stopped on {}; it said:\n{}", patch.path.string(),
+             file.string(), last_lines(run.output, 15));
+    }
+    // spatch writes no file when nothing matched.
+    return fs::exists(result) ? read_file(result) : text;
+}
+
 }  // namespace
 
 PatchOutcome apply(const SemanticPatch& patch, const fs::path& input, const fs::path& output,
                    const std::string& gate_name) {
-    fs::remove(output);
     const auto before = read_file(input);
     if (const auto missing = missing_function(patch, before); !missing.empty()) {
         PatchOutcome outcome;
         outcome.found = "no function " + missing;
         return outcome;
     }
-    const auto result = run_process({"spatch", "--very-quiet", "--no-includes", "--no-show-diff",
-                                     "--sp-file", patch.path, input, "-o", output});
-    if (result.status != 0 && !says_inapplicable(result.output)) {
-        fail(Exit::kRunFailed, "{}: spatch stopped on {}; it said:\n{}", patch.path.string(),
-             input.string(), last_lines(result.output, 15));
-    }
-    // spatch writes no file when nothing matched.
-    if (!fs::exists(output)) write_file(output, before);
-    auto outcome = judge(patch, before, read_file(output), gate_name);
+    const auto functions = wanted_functions(patch, before);
+    const auto seen = functions.empty() ? before : excerpt(before, functions);
+    auto after = run_spatch(patch, seen, fs::path(output).replace_extension(".seen.c"), output);
+    if (!functions.empty()) after = put_back(patch, before, functions, after);
+    write_file(output, after);
+    auto outcome = judge(patch, before, after, gate_name);
     outcome.result = output;
     return outcome;
 }

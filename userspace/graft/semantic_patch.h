@@ -1,6 +1,6 @@
 // A semantic patch file (.cocci) of the module: a tap, or one form of a variant.
 //
-// Its header comment says what it must achieve:
+// Its header comment says what it must achieve, and thereby which functions it may change:
 //   // title: one line for people
 //   // construct: what was looked for, named when it isn't there
 //   // expect: FUNCTION N            N gates of the variant in FUNCTION afterwards
@@ -43,7 +43,8 @@ struct PatchOutcome {
 PatchOutcome judge(const SemanticPatch& patch, const std::string& before, const std::string& after,
                    const std::string& gate_name);
 
-// Runs spatch on `input`, writing `output`.
+// Runs spatch on `input`, writing `output`. A patch that only expects something of functions gets to
+// see those functions alone: the rest can't be changed by it, and need not be parsed each time.
 PatchOutcome apply(const SemanticPatch& patch, const std::filesystem::path& input,
                    const std::filesystem::path& output, const std::string& gate_name);
 
