@@ -1,13 +1,14 @@
 # Entry points. Each does all its own set-up; see scripts/ for what they run.
-#   make demo | test | build | unit | tsan | kernel-test | lab | clean | help
+#   make demo | test | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build unit tsan lab-test kernel-test cells lab clean
+.PHONY: help demo test build grafts unit tsan lab-test kernel-test cells lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
 	@echo 'make test         set up, build, and run unit tests and kernel tests in the lab'
 	@echo 'make build        set up, build user space, fetch the kernel, build the module'
+	@echo 'make grafts       the module for more flavours (amd64, rt): 1 GB of downloads, no tests'
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
 	@echo 'make cells        each variant in both positions on each kernel, and the table of it'
@@ -24,6 +25,9 @@ test:
 
 build:
 	@scripts/build $(TARGET)
+
+grafts:
+	@scripts/grafts
 
 unit tsan cells:
 	@scripts/test $(TARGET) $@

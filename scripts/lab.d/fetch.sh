@@ -31,7 +31,8 @@ known_packages() {
 # Prints the packages of version $1, one a line, if all of them are there. List on stdin.
 complete_set() {
     # An ABI name such as 6.12.117+deb12 tells real packages from meta packages.
-    awk -v wanted="$1" -v flavour="$TARGET_FLAVOUR" -v series="$TARGET_VERSION" '
+    awk -v wanted="$1" -v flavour="$TARGET_FLAVOUR" -v series="$TARGET_VERSION" \
+        -v featureset="${TARGET_FLAVOUR%%-*}" '
         BEGIN { abi = series "[.][0-9][^-]*" }
         $2 != wanted { next }
         $1 ~ "^linux-image-" abi "-" flavour "$" { image = $1 }
@@ -41,7 +42,9 @@ complete_set() {
         $1 ~ "^linux-modules-" abi "-" flavour "$" { modules = $1 }
         $1 ~ "^linux-base-" abi "-" flavour "$" { base = $1 }
         $1 ~ "^linux-headers-" abi "-" flavour "$" { headers = $1 }
-        $1 ~ "^linux-headers-" abi "-common$" { common = $1 }
+        $1 ~ "^linux-headers-" abi "-common$" && common == "" { common = $1 }
+        # A flavour with headers, and patches, of its own, such as rt before it was merged.
+        $1 ~ "^linux-headers-" abi "-common-" featureset "$" { common = $1 }
         $1 ~ "^linux-kbuild-" series "[.]" { kbuild = $1 }
         $1 == "linux-source-" series { source = $1 }
         END {
@@ -121,6 +124,13 @@ unpack_source() {
         die "$EXIT_FAILED" "$(basename "$deb") has no kernel/sched/fair.c below $top"
 }
 
+# All flavours of a version have one source package; the target VERSION may have unpacked it.
+copy_source() {
+    local sibling
+    sibling=$(dirname "$TARGET_CACHE")/$TARGET_VERSION/$VERSION/source
+    [[ -s $sibling/kernel/sched/fair.c ]] && cp -r "$sibling" "$1"
+}
+
 # Newer packages keep image, configuration and modules together below /usr/lib; put them where
 # older ones have them, so that only one layout has to be known.
 settle_layout() {
@@ -157,6 +167,7 @@ ENV
 
 unpack_version() {
     local staging=$1 home=$2 package deb
+    if copy_source "$staging/source"; then unset "PACKAGES[-1]"; fi # the source is the last
     say "downloading ${#PACKAGES[@]} packages of $VERSION"
     mkdir -p "$staging/debs" "$staging/root"
     download_packages "$staging/debs" || return 1
@@ -175,7 +186,7 @@ unpack_version() {
     rm -rf "$staging/root/usr/share" "$staging"/root/usr/src/*/vmlinux
     for package in "${PACKAGES[@]}"; do
         case $package in
-            linux-headers-*-common) ;;
+            linux-headers-*-common | linux-headers-*-common-*) ;;
             linux-headers-*) relocate_headers "$staging/root" "$package" ;;
         esac
     done
