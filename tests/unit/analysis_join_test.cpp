@@ -52,6 +52,24 @@ TEST(Join, EverySampleFindsItsWakeup) {
     EXPECT_FALSE(p.interrupted);
 }
 
+// As `fairswitch waker` prints them: the moment says which wakeup it was, whatever is missing.
+TEST(Join, SamplesWithTimesAreMatchedByTime) {
+    Stream s = plain();
+    for (CyclicSample& sample : s.samples)
+        sample.expected_ns = static_cast<int64_t>(kStart + sample.cycle * kInterval);
+    s.samples.erase(s.samples.begin() + 20, s.samples.begin() + 50);
+    s.samples.push_back({0, kPeriods, 60'000, kStart + kPeriods * kInterval});  // nobody woke
+    s.samples[7].latency_ns = 1;                                                // before it ran
+    Evidence evidence = s.evidence();
+    Join j = join(evidence, &s.samples);
+    EXPECT_EQ(j.count(Fate::kUsed), kPeriods - 31);
+    EXPECT_EQ(j.count(Fate::kNoSample), 30u);
+    EXPECT_EQ(j.count(Fate::kNoRecords), 1u);
+    EXPECT_EQ(j.count(Fate::kContrary), 1u);
+    EXPECT_EQ(sum_of_fates(j), kPeriods + 1);
+    expect_true_join(j);
+}
+
 TEST(Join, SkippedPeriodsAreMissedNotShifted) {
     Stream s;
     s.marker(1, 0, kStart - 1000);

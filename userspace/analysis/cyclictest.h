@@ -32,6 +32,7 @@ struct CyclicSample {
     uint32_t thread = 0;
     uint64_t cycle = 0;
     int64_t latency_ns = 0;
+    int64_t expected_ns = 0;  // CLOCK_MONOTONIC; 0: the program told no time, as cyclictest
 };
 
 // Values as printed: microseconds, or nanoseconds under -N.
@@ -54,7 +55,8 @@ struct CyclicHistogram {
     uint64_t counted(size_t thread) const;            // sum over the table
 };
 
-// The options of a cyclictest command line that change how its output is to be read.
+// The options of a measuring program's command line that change how its output is to be read:
+// cyclictest's, or those of `fairswitch waker`, which always prints each sample with its times.
 struct CyclicCommand {
     uint64_t interval_us = 1000;
     bool nanoseconds = false;  // -N

@@ -50,7 +50,7 @@ uint64_t number(const std::string& text, const char* option, uint64_t fallback) 
     char* end = nullptr;
     unsigned long long value = std::strtoull(text.c_str(), &end, 10);
     if (*end || value == 0)
-        fail(Exit::kUsage, "cyclictest's {} is '{}'; a number above 0 was expected", option, text);
+        fail(Exit::kUsage, "the measuring program's {} is '{}'; a number above 0 was expected", option, text);
     return value;
 }
 
@@ -67,9 +67,28 @@ bool known_policy(const std::string& policy) {
 
 }  // namespace
 
+namespace {
+
+// `fairswitch waker …`, perhaps behind taskset, chrt or the like.
+bool is_waker(const std::vector<std::string>& words) {
+    for (size_t i = 0; i + 1 < words.size(); ++i) {
+        const std::string& word = words[i];
+        if (words[i + 1] == "waker" && word.substr(word.find_last_of('/') + 1) == "fairswitch")
+            return true;
+    }
+    return false;
+}
+
+}  // namespace
+
 CyclicCommand CyclicCommand::parse(const std::vector<std::string>& words) {
     Words options(words);
     CyclicCommand command;
+    if (is_waker(words)) {
+        command.interval_us = number(options.value('i', "interval"), "interval", 1000);
+        command.verbose = true;
+        return command;
+    }
     command.interval_us = number(options.value('i', "interval"), "interval", command.interval_us);
     command.reduction = number(options.value('o', "oscope"), "oscope reduction", 1);
     command.nanoseconds = options.has('N', "nsecs");

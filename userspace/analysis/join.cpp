@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "userspace/analysis/align.h"
 
@@ -163,6 +164,10 @@ class Joiner {
         std::vector<CyclicSample> own;
         for (const CyclicSample& sample : *samples_)
             if (sample.thread == number) own.push_back(sample);
+        if (!own.empty() && own.front().expected_ns) {
+            match_by_time(number, periods, floors, own);
+            return;
+        }
         const Alignment alignment = align(own, floors, longest_gap(periods));
         out_.realigned += alignment.realigned;
         note_alignment(alignment, number, own.size());
@@ -173,6 +178,30 @@ class Joiner {
             }
             take(periods[alignment.wake[i]], own[i], alignment.fit[i]);
         }
+    }
+
+    // The sample names the moment that its timer was set to.
+    void match_by_time(uint32_t number, std::vector<Period>& periods,
+                       const std::vector<WakeFloors>& floors,
+                       const std::vector<CyclicSample>& own) {
+        std::unordered_map<int64_t, size_t> by_moment;
+        for (size_t i = 0; i < periods.size(); ++i) by_moment.emplace(periods[i].expected_ns, i);
+        size_t matched = 0;
+        for (const CyclicSample& sample : own) {
+            const auto found = by_moment.find(sample.expected_ns);
+            if (found == by_moment.end()) {
+                ++out_.fates[static_cast<size_t>(Fate::kNoRecords)];
+                continue;
+            }
+            ++matched;
+            // It can't have run before it was switched in; the clock is read right behind that.
+            const bool possible = sample.latency_ns >= floors[found->second].ns.front();
+            take(periods[found->second], sample, possible ? Fit::kJoined : Fit::kContrary);
+        }
+        if (matched == 0)
+            out_.notes.push_back(fmt::format(
+                "the samples of thread {} fit no wakeups of the log: are they of the same run?",
+                number));
     }
 
     // In periods: what lies between two recorded wakeups was skipped or lost.

@@ -9,7 +9,8 @@
 //
 //     clock read = expected + latency
 //
-// which puts the sample on the records' clock. Which sample is which wakeup is align.h's work.
+// which puts the sample on the records' clock. Which sample is which wakeup is align.h's work;
+// `fairswitch waker` tells the expected moment itself, which then is the wakeup's.
 //
 // Measured threads are those with timer wakeups, the main thread of their process aside (that is
 // cyclictest's printer). A thread is (pid, start time): when a pid is reused its wakeups are

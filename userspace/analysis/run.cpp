@@ -9,6 +9,7 @@
 #include "userspace/analysis/explain.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/reader.h"
+#include "userspace/workload/waker_text.h"
 
 namespace fairswitch {
 namespace fs = std::filesystem;
@@ -142,7 +143,30 @@ void Run::read_samples(const std::string& path) {
     }
     std::ifstream in(path);
     if (!in) fail(Exit::kUsage, "cannot read {}", path);
+    if (WakerOutput::is_one(in)) {
+        read_waker(in);
+        return;
+    }
     cyclic_ = CyclicOutput::parse(in, command_);
+}
+
+void Run::read_waker(std::istream& in) {
+    const WakerOutput waker = WakerOutput::parse(in);
+    cyclic_.emplace();
+    cyclic_->unparsed_lines = waker.unparsed_lines;
+    cyclic_->first_unparsed = waker.first_unparsed;
+    for (const WakerSample& sample : waker.samples)
+        cyclic_->samples.push_back({sample.thread, sample.period,
+                                    sample.ran_ns - sample.expected_ns, sample.expected_ns});
+    if (waker.skipped)
+        command_.notes.push_back(fmt::format(
+            "the waker came back too late for {} periods, which were skipped", waker.skipped));
+    if (waker.dropped)
+        warnings_.push_back(
+            fmt::format("THE WAKER LOST {} SAMPLES: its printer was kept from running",
+                        waker.dropped));
+    if (waker.ends.empty())
+        command_.notes.push_back("the waker was killed: its last samples were not printed");
 }
 
 void Run::choose(size_t worst, std::optional<SampleId> chosen) {

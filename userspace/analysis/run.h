@@ -61,6 +61,7 @@ class Run {
     void read_log_for_join(const std::string& path);
     std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);
+    void read_waker(std::istream& in);
     void choose(size_t worst, std::optional<SampleId> chosen);
     void read_log_for_decisions(const std::string& path);
     const Period* find(SampleId id) const;

@@ -61,7 +61,7 @@ class AbCommand : public Command {
               "--arms", arms_,
               "Arms, parted by ','; the first is the base. '+' joins the changes of one arm")
             ->required();
-        ab->add_option("--measure", options_.measure, "cyclictest command, with -v")->required();
+        ab->add_option("--measure", options_.measure, "What measures: a cyclictest command with -v, or `fairswitch waker …`")->required();
         ab->add_option("--load", options_.load, "Load command, started again when it ends")
             ->required();
         ab->add_option("--pairs", options_.pairs, "Rounds of one block per arm; a verdict needs 10")
