@@ -68,10 +68,15 @@ Experiment read_plan(const std::string& path) {
 }
 
 void write_plan(const std::string& path, const Experiment& plan) {
+    write_text_proto(path, "fairswitch.Experiment", plan);
+}
+
+void write_text_proto(const std::string& path, const std::string& type,
+                      const google::protobuf::Message& message) {
     std::string text;
-    google::protobuf::TextFormat::PrintToString(plan, &text);
+    google::protobuf::TextFormat::PrintToString(message, &text);
     std::ofstream out(path, std::ios::trunc);
-    out << "# proto-file: proto/experiment.proto\n# proto-message: fairswitch.Experiment\n" << text;
+    out << "# proto-file: proto/experiment.proto\n# proto-message: " << type << "\n" << text;
     out.flush();
     if (!out) fail(Exit::kRunFailed, "cannot write {}: is the disk full?", path);
 }

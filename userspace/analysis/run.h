@@ -39,6 +39,9 @@ struct RunFiles {
 
 Experiment read_plan(const std::string& path);
 void write_plan(const std::string& path, const Experiment& plan);
+// Any message as protobuf text, with its type named on top.
+void write_text_proto(const std::string& path, const std::string& type,
+                      const google::protobuf::Message& message);
 
 class Run {
   public:

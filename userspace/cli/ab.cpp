@@ -3,13 +3,14 @@
 
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
-#include "userspace/analysis/cyclictest.h"
 #include "userspace/analysis/run.h"
 #include "userspace/base/failure.h"
 #include "userspace/cli/commands.h"
-#include "userspace/cli/experiment.h"
+#include "userspace/experiment/plan.h"
+#include "userspace/experiment/runner.h"
 
 namespace fairswitch {
 namespace {
@@ -49,34 +50,39 @@ class AbCommand : public Command {
         CLI::App* ab = app.add_subcommand("ab", "Compare arms under a load, in one boot");
         ab->footer(
             "Arms alternate in short blocks, in random order inside each round, while the load\n"
-            "runs and cyclictest measures. Example:\n"
+            "runs and the measuring program measures. Either by an experiment file:\n"
+            "  fairswitch ab scripts/experiments/000.textproto --out run1\n"
+            "or by options:\n"
             "  fairswitch ab --arms stock,dequeue-delayed --out run1 \\\n"
             "    --measure 'cyclictest -t 1 -i 2777 -v --policy=other --mlock' \\\n"
             "    --load 'hackbench -T -p -l 16000000 -g 1 -f 10'\n"
-            "An arm is `stock`, a variant (in its non-stock position), `variant=with` or\n"
-            "`variant=without`. Here ',' parts the arms and '+' joins the changes of one arm "
-            "(`set`,\n"
-            "which takes a single arm, joins them by either). `stock,stock` is an A/A run.");
-        ab->add_option(
-              "--arms", arms_,
-              "Arms, parted by ','; the first is the base. '+' joins the changes of one arm")
-            ->required();
-        ab->add_option("--measure", options_.measure, "What measures: a cyclictest command with -v, or `fairswitch waker …`")->required();
-        ab->add_option("--load", options_.load, "Load command, started again when it ends")
-            ->required();
-        ab->add_option("--pairs", options_.pairs, "Rounds of one block per arm; a verdict needs 10")
+            "Options given beside a file replace what it says.\n"
+            "An arm is `stock`, a variant (in its non-stock position), `variant=with`,\n"
+            "`variant=without` or a sched feature (NO_RUN_TO_PARITY). Here ',' parts the arms and\n"
+            "'+' joins the changes of one arm. The first arm is run twice, as two columns: what\n"
+            "differs between them is chance (--no-aa leaves the second out).");
+        ab->add_option("file", file_, "Experiment: a fairswitch.Plan in protobuf text format");
+        ab->add_option("--arms", arms_,
+                       "Arms, parted by ','; the first is the base. '+' joins the changes of one");
+        ab->add_option("--measure", measure_,
+                       "What measures: a cyclictest command with -v, or `fairswitch waker …`");
+        ab->add_option("--load", loads_,
+                       "Load command, started again when it ends; may be given several times");
+        ab->add_option("--rounds,--pairs", rounds_,
+                       "Rounds of one block per arm; a verdict needs 10")
             ->check(CLI::Range(1, 1000))
-            ->capture_default_str();
-        ab->add_option("--block", options_.block_seconds, "Seconds measured per block")
+            ->default_str("10");
+        ab->add_option("--block", block_seconds_, "Seconds measured per block")
             ->check(CLI::Range(0.05, 3600.0))
-            ->capture_default_str();
-        ab->add_option("--guard", options_.guard_seconds, "Seconds after each swap, not measured")
+            ->default_str("1.5");
+        ab->add_option("--guard", guard_seconds_, "Seconds after each swap, not measured")
             ->check(CLI::Range(0.0, 60.0))
-            ->capture_default_str();
-        ab->add_option("--settle", options_.settle_seconds, "Seconds before the first swap")
+            ->default_str("0.25");
+        ab->add_option("--settle", settle_seconds_, "Seconds before the first swap")
             ->check(CLI::Range(0.0, 600.0))
-            ->capture_default_str();
-        ab->add_option("--seed", options_.seed, "Seed of the order")->capture_default_str();
+            ->default_str("3");
+        ab->add_option("--seed", seed_, "Seed of the order")->default_str("1");
+        ab->add_flag("--no-aa", no_aa_, "No second column of the first arm");
         ab->add_option("--graft", options_.graft,
                        "Manifest of the module's build, for the log (default: the one that stood "
                        "beside the module when it was loaded)");
@@ -85,7 +91,7 @@ class AbCommand : public Command {
     }
 
     int run() override {
-        check_options();
+        make_plan();
         {
             InterruptGuard guard;
             ExperimentRun experiment(options_);
@@ -101,26 +107,31 @@ class AbCommand : public Command {
     }
 
   private:
-    void check_options() {
-        std::istringstream list(arms_);
-        for (std::string arm; std::getline(list, arm, ',');) options_.arms.push_back(arm);
-        if (options_.arms.size() < 2)
+    // The file's plan, with what the command line says in its place.
+    void make_plan() {
+        Plan& plan = options_.plan;
+        if (!file_.empty()) plan = read_plan_file(file_);
+        if (file_.empty() && (arms_.empty() || measure_.empty()))
             fail(Exit::kUsage,
-                 "--arms names {} arm(s), at least two are compared: for example "
-                 "--arms stock,dequeue-delayed",
-                 options_.arms.size());
-        CyclicCommand command = CyclicCommand::parse(options_.measure);
-        if (!command.verbose)
-            fail(Exit::kUsage, "--measure '{}' prints no single samples; add -v", options_.measure);
-        if (command.relative)
-            fail(Exit::kUsage,
-                 "--measure uses -r: relative periods have no expected moment to "
-                 "join with; leave -r out");
-        options_.command_line = fmt::format(
-            "fairswitch ab --arms {} --measure '{}' --load '{}' --pairs {} --block {} "
-            "--guard {} --settle {} --seed {}",
-            arms_, options_.measure, options_.load, options_.pairs, options_.block_seconds,
-            options_.guard_seconds, options_.settle_seconds, options_.seed);
+                 "--arms and --measure are required without an experiment file; see `fairswitch ab "
+                 "--help`");
+        if (!arms_.empty()) {
+            plan.clear_arms();
+            std::istringstream list(arms_);
+            for (std::string arm; std::getline(list, arm, ',');) plan.add_arms()->set_set(arm);
+        }
+        if (!measure_.empty()) plan.mutable_measure()->set_command(measure_);
+        if (!loads_.empty()) plan.clear_loads();
+        for (const std::string& load : loads_) plan.add_loads()->set_command(load);
+        if (rounds_) plan.set_rounds(*rounds_);
+        if (block_seconds_) plan.set_block_seconds(*block_seconds_);
+        if (guard_seconds_) plan.set_guard_seconds(*guard_seconds_);
+        if (settle_seconds_) plan.set_settle_seconds(*settle_seconds_);
+        if (seed_) plan.set_seed(*seed_);
+        if (no_aa_) plan.set_without_aa(true);
+        complete_plan(plan);
+        check_plan(plan);
+        options_.command_line = "fairswitch ab, as experiment.textproto in its directory says";
     }
 
     int report() {
@@ -133,7 +144,16 @@ class AbCommand : public Command {
         return static_cast<int>(failed_ ? Exit::kRunFailed : Exit::kOk);
     }
 
+    std::string file_;
     std::string arms_;
+    std::string measure_;
+    std::vector<std::string> loads_;
+    std::optional<uint32_t> rounds_;
+    std::optional<double> block_seconds_;
+    std::optional<double> guard_seconds_;
+    std::optional<double> settle_seconds_;
+    std::optional<uint64_t> seed_;
+    bool no_aa_ = false;
     ExperimentOptions options_;
     bool failed_ = false;
 };

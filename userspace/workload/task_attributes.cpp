@@ -37,17 +37,17 @@ constexpr std::array kPolicies = {PolicyName{SCHED_OTHER, "other"}, PolicyName{S
                                   PolicyName{SCHED_IDLE, "idle"}, PolicyName{SCHED_FIFO, "fifo"},
                                   PolicyName{SCHED_RR, "rr"}};
 
-Attributes get() {
+Attributes get(pid_t pid) {
     Attributes found{};
-    if (syscall(SYS_sched_getattr, 0, &found, sizeof(found), 0) != 0)
+    if (syscall(SYS_sched_getattr, pid, &found, sizeof(found), 0) != 0)
         fail(Exit::kRunFailed, "sched_getattr: {}", std::strerror(errno));
     return found;
 }
 
-void set(Attributes wanted) {
+void set(Attributes wanted, pid_t pid) {
     wanted.size = sizeof(wanted);
     wanted.flags = 0;
-    if (syscall(SYS_sched_setattr, 0, &wanted, 0) != 0)
+    if (syscall(SYS_sched_setattr, pid, &wanted, 0) != 0)
         fail(Exit::kRunFailed, "sched_setattr(policy {}, nice {}, priority {}, slice {} ns): {}",
              policy_name(wanted.policy), wanted.nice, wanted.priority, wanted.runtime_ns,
              std::strerror(errno));
@@ -87,33 +87,33 @@ const char* policy_name(uint32_t policy) {
     return "unknown";
 }
 
-void set_attributes(const TaskAttributes& wanted) {
+void set_attributes(const TaskAttributes& wanted, pid_t pid) {
     Attributes attributes{};
     attributes.policy = wanted.policy;
     attributes.nice = wanted.nice;
     attributes.priority = wanted.priority;
     attributes.runtime_ns = wanted.slice_ns;
-    set(attributes);
-    const TaskAttributes found = read_attributes();
+    set(attributes, pid);
+    const TaskAttributes found = read_attributes(pid);
     if (found.policy != wanted.policy)
         fail(Exit::kRunFailed, "asked for policy {} and got {}", policy_name(wanted.policy),
              policy_name(found.policy));
     check_slice(wanted.slice_ns, found.slice_ns);
 }
 
-TaskAttributes read_attributes() {
-    const Attributes found = get();
+TaskAttributes read_attributes(pid_t pid) {
+    const Attributes found = get(pid);
     return {found.policy, found.nice, found.priority, found.runtime_ns};
 }
 
 void set_slice(uint64_t slice_ns) {
-    Attributes attributes = get();
+    Attributes attributes = get(0);
     attributes.runtime_ns = slice_ns;
-    set(attributes);
-    check_slice(slice_ns, get().runtime_ns);
+    set(attributes, 0);
+    check_slice(slice_ns, get(0).runtime_ns);
 }
 
-void pin_to(const std::vector<int>& cpus) {
+void pin_to(const std::vector<int>& cpus, pid_t pid) {
     cpu_set_t set;
     CPU_ZERO(&set);
     std::string names;
@@ -121,7 +121,7 @@ void pin_to(const std::vector<int>& cpus) {
         CPU_SET(cpu, &set);
         names += fmt::format(" {}", cpu);
     }
-    if (sched_setaffinity(0, sizeof(set), &set) != 0)
+    if (sched_setaffinity(pid, sizeof(set), &set) != 0)
         fail(Exit::kRunFailed, "can't run on CPU{}: {}", names, std::strerror(errno));
 }
 

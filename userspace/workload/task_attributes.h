@@ -1,5 +1,6 @@
-// How the kernel is told to schedule the calling thread. What was asked for is read back, since the
-// kernel clamps silently; a difference throws Failure (kRunFailed) naming both values.
+// How the kernel is told to schedule a thread: the calling one (pid 0) or another. What was asked
+// for is read back, since the kernel clamps silently; a difference throws Failure (kRunFailed)
+// naming both values.
 #pragma once
 
 #include <sys/types.h>
@@ -22,13 +23,13 @@ struct TaskAttributes {
 uint32_t parse_policy(const std::string& name);
 const char* policy_name(uint32_t policy);
 
-void set_attributes(const TaskAttributes& wanted);
-TaskAttributes read_attributes();
+void set_attributes(const TaskAttributes& wanted, pid_t pid = 0);
+TaskAttributes read_attributes(pid_t pid = 0);
 
-// Only the slice; what else was set stays.
+// Only the calling thread's slice; what else was set stays.
 void set_slice(uint64_t slice_ns);
 
-void pin_to(const std::vector<int>& cpus);
+void pin_to(const std::vector<int>& cpus, pid_t pid = 0);
 
 // Moves the whole process. `path`: the cgroup's folder, or its path below /sys/fs/cgroup.
 void enter_cgroup(const std::string& path);

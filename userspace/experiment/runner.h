@@ -1,4 +1,4 @@
-// Runs an A/B experiment: a measuring program beside a load, arms alternating in blocks.
+// Runs an A/B experiment: a measuring program beside loads, arms alternating in blocks.
 //
 //   start   measure starts | load starts | settle |  round 1          |  round 2  …
 //                                                  swap guard [block]  swap guard [block]
@@ -12,7 +12,8 @@
 #include <vector>
 
 #include "proto/experiment.pb.h"
-#include "userspace/cli/child_process.h"
+#include "userspace/experiment/child_process.h"
+#include "userspace/experiment/conditions.h"
 #include "userspace/device/device.h"
 #include "userspace/device/recorder.h"
 #include "userspace/log/writer.h"
@@ -20,14 +21,7 @@
 namespace fairswitch {
 
 struct ExperimentOptions {
-    std::vector<std::string> arms;
-    std::string measure;
-    std::string load;
-    uint32_t pairs = 10;
-    double block_seconds = 1.5;
-    double guard_seconds = 0.25;
-    double settle_seconds = 3;
-    uint64_t seed = 1;
+    Plan plan;  // complete and checked
     std::string out;
     std::string command_line;
     std::string graft;  // file with the manifest of the module's build; empty: none
@@ -47,7 +41,10 @@ class ExperimentRun {
   private:
     void name_arms(const Device& device);
     void start_measuring();
-    void start_load();
+    void start_loads();
+    void start_load(size_t number);
+    void check_load(size_t number);
+    void stop_loads();
     void run_rounds();
     void run_block(uint32_t round, uint32_t number, size_t arm);
     void stop_programs();
@@ -55,22 +52,33 @@ class ExperimentRun {
     // False: interrupted meanwhile.
     bool sleep_watching(double seconds);
     void check_programs();
+    void place(const ChildProcess& child, const Program& program, const char* role);
     void tell(const std::string& what);
     double seconds_left() const;
     double seconds_since_start() const;
 
+    // A load that ends is started again.
+    struct Load {
+        std::unique_ptr<ChildProcess> process;
+        uint32_t runs = 0;
+        std::chrono::steady_clock::time_point begin;
+        double seconds = 0;  // sum over completed runs
+    };
+
     ExperimentOptions options_;
+    const Plan& asked_ = options_.plan;
     Experiment plan_;
     std::vector<ArmSpec> arms_;
+    std::vector<std::vector<std::string>> arm_features_;
     std::vector<uint32_t> arm_ids_;
+    // Put back in the reverse order: the programs end before the machine is as it was.
+    SchedFeatures features_;
+    std::unique_ptr<Conditions> conditions_;
     std::unique_ptr<Session> session_;
     std::unique_ptr<LogWriter> log_;
     std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<ChildProcess> measure_;
-    std::unique_ptr<ChildProcess> load_;
-    uint32_t load_runs_ = 0;
-    std::chrono::steady_clock::time_point load_begin_;
-    double load_run_seconds_ = 0;  // sum over completed runs
+    std::vector<Load> loads_;
     std::chrono::steady_clock::time_point begin_;
     double planned_seconds_ = 0;
 };

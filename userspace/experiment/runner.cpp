@@ -1,4 +1,4 @@
-#include "userspace/cli/experiment.h"
+#include "userspace/experiment/runner.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -19,6 +19,7 @@
 #include "userspace/device/environment.h"
 #include "userspace/device/loaded_graft.h"
 #include "userspace/device/proc_files.h"
+#include "userspace/experiment/plan.h"
 
 namespace fairswitch {
 namespace fs = std::filesystem;
@@ -66,13 +67,9 @@ std::string tail_of(const std::string& path) {
     return text.size() > 400 ? text.substr(text.size() - 400) : text;
 }
 
-// Arms are listed with commas, so the changes of one arm are joined by '+'.
-ArmSpec parse_listed_arm(const std::string& name, const std::vector<Variant>& variants) {
-    std::string items = name;
-    std::replace(items.begin(), items.end(), '+', ',');
-    ArmSpec arm = parse_arm(items, variants);
-    arm.name = name;
-    return arm;
+// Each load's output has a file of its own.
+std::string load_file(const std::string& out, size_t number) {
+    return number == 0 ? out + "/load.txt" : fmt::format("{}/load-{}.txt", out, number + 1);
 }
 
 }  // namespace
@@ -82,10 +79,13 @@ void ExperimentRun::interrupt() { interrupted = true; }
 ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(options) {
     Device device;
     name_arms(device);
+    check_open_files(asked_);
     fs::create_directories(options_.out);
     if (fs::exists(options_.out + "/run.fsl"))
         fail(Exit::kUsage, "{} already holds a run; name another directory with --out",
              options_.out);
+    conditions_ = std::make_unique<Conditions>(asked_);
+    for (const std::string& line : conditions_->told()) plan_.add_conditions(line);
     Header header = describe_machine(device);
     header.set_command(options_.command_line);
     header.set_graft(graft_manifest(options_.graft));
@@ -93,40 +93,48 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
     session_ = std::make_unique<Session>(std::move(device));
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
     recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds());
+    write_text_proto(options_.out + "/experiment.textproto", "fairswitch.Plan", asked_);
 }
 
 void ExperimentRun::name_arms(const Device& device) {
     uint32_t next = 1;
     const uint32_t stock = stock_positions(device.variants());
-    for (const std::string& name : options_.arms) {
-        arms_.push_back(parse_listed_arm(name, device.variants()));
-        const bool first_stock = arms_.back().positions == stock &&
+    const std::vector<std::string> for_all(asked_.features().begin(), asked_.features().end());
+    features_.check(for_all);
+    for (const PlanArm& asked : arms_to_run(asked_)) {
+        const ArmText text = part_arm(asked.set());
+        features_.check(text.features);
+        ArmSpec arm = parse_arm(text.variants, device.variants());
+        arm.name = asked.name();
+        std::vector<std::string> features = for_all;
+        features.insert(features.end(), text.features.begin(), text.features.end());
+        const bool first_stock = arm.positions == stock && text.features.empty() &&
                                  std::find(arm_ids_.begin(), arm_ids_.end(), 0) == arm_ids_.end();
         arm_ids_.push_back(first_stock ? 0 : next++);
-        // The same arm twice is an A/A run: the harness's own false alarms.
-        size_t twins =
-            std::count(options_.arms.begin(), options_.arms.begin() + arms_.size(), name);
-        if (twins > 1) arms_.back().name += fmt::format(" ({})", twins);
-        ExperimentArm* arm = plan_.add_arms();
-        arm->set_id(arm_ids_.back());
-        arm->set_name(arms_.back().name);
-        arm->set_positions(arms_.back().positions);
+        ExperimentArm* told = plan_.add_arms();
+        told->set_id(arm_ids_.back());
+        told->set_name(arm.name);
+        told->set_positions(arm.positions);
+        for (const std::string& feature : text.features) told->add_features(feature);
+        arms_.push_back(std::move(arm));
+        arm_features_.push_back(std::move(features));
     }
-    plan_.set_seed(options_.seed);
-    plan_.set_measure_command(options_.measure);
-    plan_.set_load_command(options_.load);
-    plan_.set_block_seconds(options_.block_seconds);
-    plan_.set_guard_seconds(options_.guard_seconds);
-    plan_.set_settle_seconds(options_.settle_seconds);
-    plan_.set_rounds_planned(options_.pairs);
-    plan_.set_interval_us(CyclicCommand::parse(options_.measure).interval_us);
+    *plan_.mutable_plan() = asked_;
+    plan_.set_seed(asked_.seed());
+    plan_.set_measure_command(asked_.measure().command());
+    for (const Program& load : asked_.loads())
+        plan_.set_load_command(plan_.load_command() + (plan_.load_command().empty() ? "" : "; ") +
+                               load.command());
+    plan_.set_block_seconds(asked_.block_seconds());
+    plan_.set_guard_seconds(asked_.guard_seconds());
+    plan_.set_settle_seconds(asked_.settle_seconds());
+    plan_.set_rounds_planned(asked_.rounds());
+    plan_.set_interval_us(CyclicCommand::parse(asked_.measure().command()).interval_us);
 }
 
 bool ExperimentRun::run() {
     begin_ = Clock::now();
-    planned_seconds_ =
-        options_.settle_seconds +
-        options_.pairs * arms_.size() * (options_.block_seconds + options_.guard_seconds);
+    planned_seconds_ = asked_.settle_seconds() + planned_seconds(asked_, arms_.size());
     std::exception_ptr error;
     std::string ended = "complete";
     // The recorder's thread inherits this. Among a load's tasks at the same priority it would be
@@ -136,9 +144,9 @@ bool ExperimentRun::run() {
         recorder_->start();
         session_->mark(MARKER_RECORD_BEGIN, 0);
         start_measuring();
-        start_load();
-        tell(fmt::format("settling for {:.0f} s", options_.settle_seconds));
-        if (sleep_watching(options_.settle_seconds)) run_rounds();
+        start_loads();
+        tell(fmt::format("settling for {:.0f} s", asked_.settle_seconds()));
+        if (sleep_watching(asked_.settle_seconds())) run_rounds();
         if (interrupted) ended = "interrupted";
     } catch (const std::exception& failure) {
         error = std::current_exception();
@@ -160,25 +168,54 @@ bool ExperimentRun::run() {
 void ExperimentRun::start_measuring() {
     const std::string output = options_.out + "/measure.txt";
     // `exec`: the process watched must be the program itself, not a shell.
-    measure_ = std::make_unique<ChildProcess>("exec " + options_.measure, output);
+    measure_ = std::make_unique<ChildProcess>("exec " + asked_.measure().command(), output);
+    place(*measure_, asked_.measure(), "measure");
     session_->watch_process(measure_->pid());
     plan_.set_measured_tgid(static_cast<uint32_t>(measure_->pid()));
     measure_->release();
-    tell("starting: " + options_.measure);
+    tell("starting: " + asked_.measure().command());
     for (int tick = 0; tick < 200 && threads_of(measure_->pid()) < 2 && !interrupted; ++tick) {
         std::this_thread::sleep_for(kTick);
         if (!measure_->running())
             fail(Exit::kRunFailed, "the measuring program ended at once ({}): {}\n{}",
-                 measure_->outcome(), options_.measure, tail_of(output));
+                 measure_->outcome(), asked_.measure().command(), tail_of(output));
     }
 }
 
-void ExperimentRun::start_load() {
-    if (options_.load.empty()) return;
-    load_ = std::make_unique<ChildProcess>(options_.load, options_.out + "/load.txt");
-    load_begin_ = Clock::now();
-    load_->release();
-    if (load_runs_++ == 0) tell("load: " + options_.load);
+// What was set of a program is told once, at its first start.
+void ExperimentRun::place(const ChildProcess& child, const Program& program, const char* role) {
+    const std::string line = conditions_->place(child.pid(), program);
+    if (line.empty()) return;
+    const std::string told = fmt::format("{} `{}`: {}", role, program.command(), line);
+    const auto& known = plan_.conditions();
+    if (std::find(known.begin(), known.end(), told) == known.end()) plan_.add_conditions(told);
+}
+
+void ExperimentRun::start_loads() {
+    loads_.resize(static_cast<size_t>(asked_.loads_size()));
+    for (size_t i = 0; i < loads_.size(); ++i) start_load(i);
+}
+
+void ExperimentRun::start_load(size_t number) {
+    const Program& program = asked_.loads(static_cast<int>(number));
+    Load& load = loads_[number];
+    load.process = std::make_unique<ChildProcess>(program.command(), load_file(options_.out, number));
+    place(*load.process, program, "load");
+    load.begin = Clock::now();
+    load.process->release();
+    if (load.runs++ == 0) tell("load: " + program.command());
+}
+
+void ExperimentRun::check_load(size_t number) {
+    Load& load = loads_[number];
+    if (load.process->running()) return;
+    const double ran = seconds_between(load.begin, Clock::now());
+    if (load.process->failed() || ran < kLeastLoadSeconds)
+        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran,
+             load.process->outcome(), asked_.loads(static_cast<int>(number)).command(),
+             tail_of(load_file(options_.out, number)));
+    load.seconds += ran;
+    start_load(number);
 }
 
 void ExperimentRun::check_programs() {
@@ -187,13 +224,7 @@ void ExperimentRun::check_programs() {
     if (!measure_->running())
         fail(Exit::kRunFailed, "the measuring program ended early ({}):\n{}", measure_->outcome(),
              tail_of(options_.out + "/measure.txt"));
-    if (!load_ || load_->running()) return;
-    const double ran = seconds_between(load_begin_, Clock::now());
-    if (load_->failed() || ran < kLeastLoadSeconds)
-        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran, load_->outcome(),
-             options_.load, tail_of(options_.out + "/load.txt"));
-    load_run_seconds_ += ran;
-    start_load();
+    for (size_t i = 0; i < loads_.size(); ++i) check_load(i);
 }
 
 bool ExperimentRun::sleep_watching(double seconds) {
@@ -209,7 +240,7 @@ bool ExperimentRun::sleep_watching(double seconds) {
 }
 
 void ExperimentRun::run_rounds() {
-    const auto order = draw_order(arms_.size(), options_.pairs, options_.seed);
+    const auto order = draw_order(arms_.size(), asked_.rounds(), asked_.seed());
     uint32_t number = 0;
     for (uint32_t round = 0; round < order.size(); ++round) {
         for (size_t arm : order[round]) {
@@ -222,10 +253,11 @@ void ExperimentRun::run_rounds() {
 }
 
 void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
-    tell(fmt::format("round {} of {}, block {} of {}, {}", round + 1, options_.pairs, number + 1,
-                     options_.pairs * arms_.size(), arms_[arm].name));
+    tell(fmt::format("round {} of {}, block {} of {}, {}", round + 1, asked_.rounds(), number + 1,
+                     asked_.rounds() * arms_.size(), arms_[arm].name));
+    features_.set(arm_features_[arm]);
     const fsw_set swap = session_->set(arm_ids_[arm], arms_[arm].positions);
-    if (!sleep_watching(options_.guard_seconds)) return;
+    if (!sleep_watching(asked_.guard_seconds())) return;
     ExperimentBlock block;
     block.set_number(number);
     block.set_round(round);
@@ -235,24 +267,34 @@ void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
     block.set_begin_ns(monotonic_ns());
     const uint64_t switches = machine_switches();
     // An interrupted block has no end mark and isn't used.
-    if (!sleep_watching(options_.block_seconds)) return;
+    if (!sleep_watching(asked_.block_seconds())) return;
     block.set_switches(machine_switches() - switches);
     block.set_end_ns(monotonic_ns());
     session_->mark(MARKER_BLOCK_END, number);
     *plan_.add_blocks() = block;
 }
 
-void ExperimentRun::stop_programs() {
-    if (load_) {
-        load_->stop(SIGTERM, kPatience);
-        const double ran = seconds_between(load_begin_, Clock::now());
-        plan_.set_load_seconds(load_run_seconds_ + ran);
-        plan_.set_load_result(
-            load_runs_ > 1 ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
-                                         load_runs_ - 1, load_run_seconds_ / (load_runs_ - 1))
-                           : fmt::format("ran {:.1f} s without end, stopped", ran));
-        load_.reset();
+void ExperimentRun::stop_loads() {
+    std::string result;
+    double longest = 0;
+    for (Load& load : loads_) {
+        if (!load.process) continue;
+        load.process->stop(SIGTERM, kPatience);
+        const double ran = seconds_between(load.begin, Clock::now());
+        longest = std::max(longest, load.seconds + ran);
+        result += result.empty() ? "" : "; ";
+        result += load.runs > 1
+                      ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
+                                    load.runs - 1, load.seconds / (load.runs - 1))
+                      : fmt::format("ran {:.1f} s without end, stopped", ran);
     }
+    loads_.clear();
+    plan_.set_load_seconds(longest);
+    plan_.set_load_result(result);
+}
+
+void ExperimentRun::stop_programs() {
+    stop_loads();
     if (measure_) {
         // The printing thread catches up, now that the CPUs are free.
         if (measure_->running()) std::this_thread::sleep_for(500ms);

@@ -1,4 +1,4 @@
-#include "userspace/cli/child_process.h"
+#include "userspace/experiment/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
