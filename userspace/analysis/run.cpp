@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "userspace/analysis/explain.h"
+#include "userspace/analysis/published.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/reader.h"
 #include "userspace/workload/waker_text.h"
@@ -221,9 +222,13 @@ std::string Run::table_text() const {
             fmt::format("{} lines of the cyclictest output weren't understood, "
                         "the first: {}",
                         cyclic_->unparsed_lines, printable(cyclic_->first_unparsed)));
+    if (plan_)
+        for (const std::string& note : plan_->plan().notes()) table.notes.push_back(note);
     if (cyclic_ && cyclic_->samples.empty())
         table.notes.push_back("the cyclictest output has no single samples (run it with -v)");
-    return render_text(table);
+    std::string text = render_text(table);
+    if (plan_) text += published_text(table, plan_->plan());
+    return text;
 }
 
 std::string Run::story(const Period& period) const {

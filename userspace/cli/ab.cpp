@@ -121,8 +121,12 @@ class AbCommand : public Command {
             for (std::string arm; std::getline(list, arm, ',');) plan.add_arms()->set_set(arm);
         }
         if (!measure_.empty()) plan.mutable_measure()->set_command(measure_);
-        if (!loads_.empty()) plan.clear_loads();
-        for (const std::string& load : loads_) plan.add_loads()->set_command(load);
+        // A file's loads keep their places; only what they run is replaced.
+        for (size_t i = 0; i < loads_.size(); ++i) {
+            const auto number = static_cast<int>(i);
+            Program* load = number < plan.loads_size() ? plan.mutable_loads(number) : plan.add_loads();
+            load->set_command(loads_[i]);
+        }
         if (rounds_) plan.set_rounds(*rounds_);
         if (block_seconds_) plan.set_block_seconds(*block_seconds_);
         if (guard_seconds_) plan.set_guard_seconds(*guard_seconds_);
