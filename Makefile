@@ -2,7 +2,7 @@
 #   make demo | test | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build grafts unit tsan lab-test kernel-test cells lab clean
+.PHONY: help demo test build grafts unit tsan lab-test kernel-test cells experiments lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
@@ -12,6 +12,7 @@ help:
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
 	@echo 'make cells        each variant in both positions on each kernel, and the table of it'
+	@echo 'make experiments  the posted experiments in the lab, beside the posted figures'
 	@echo 'make lab          a shell command in the lab, such as'
 	@echo '                  make lab COMMAND="fairswitch load fairswitch.ko && fairswitch status"'
 	@echo 'make clean        remove build/ (runs/ and the kernel cache stay)'
@@ -34,6 +35,9 @@ unit tsan cells:
 
 lab-test kernel-test:
 	@scripts/test $(TARGET) $(@:-test=)
+
+experiments:
+	@scripts/run-experiments
 
 lab: build
 	@scripts/lab run $(TARGET) --file build/userspace/cli/fairswitch \

@@ -205,5 +205,13 @@ TEST(Schedule, EveryRoundHasEveryArmOnceInDrawnOrder) {
     EXPECT_NE(order, draw_order(3, 200, 6));
 }
 
+// 8 tested rows: 2^(1-n) * 8 * (columns - 1) must be below 0.05.
+TEST(Stats, RoundsForAVerdictGrowWithTheTable) {
+    EXPECT_EQ(rounds_for_verdict(2), 10u);
+    EXPECT_EQ(rounds_for_verdict(3), 10u);
+    EXPECT_EQ(rounds_for_verdict(5), 11u);
+    EXPECT_EQ(rounds_for_verdict(9), 12u);
+}
+
 }  // namespace
 }  // namespace fairswitch

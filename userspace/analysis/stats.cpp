@@ -233,6 +233,14 @@ double smallest_p(size_t pairs) {
     return pairs <= kExactPairs ? std::ldexp(2.0, -static_cast<int>(pairs)) : 1.0 / kRandomFlips;
 }
 
+uint32_t rounds_for_verdict(size_t columns) {
+    const size_t tested = all_metrics().size() - 1;  // not the maximum
+    const double family = static_cast<double>(tested * (columns - 1));
+    uint32_t rounds = kMinPairs;
+    while (smallest_p(rounds) * family >= kAlpha && rounds < 2 * kExactPairs) ++rounds;
+    return rounds;
+}
+
 void judge(std::vector<std::vector<Comparison>>& family, size_t pairs) {
     std::vector<double> p;
     for (const auto& arm : family)

@@ -82,6 +82,9 @@ std::vector<double> holm(const std::vector<double>& p);
 // The smallest p that `pairs` flips can give.
 double smallest_p(size_t pairs);
 
+// Rounds without which judge() gives no verdict on a table of that many columns.
+uint32_t rounds_for_verdict(size_t columns);
+
 // Runs of neighbouring samples above the threshold: late wakeups come in groups, and a tail of 50
 // samples in 3 groups says little.
 size_t exceedance_clusters(const std::vector<int64_t>& in_order, int64_t threshold_ns);

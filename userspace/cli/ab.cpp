@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "userspace/analysis/run.h"
+#include "userspace/analysis/stats.h"
 #include "userspace/base/failure.h"
 #include "userspace/cli/commands.h"
 #include "userspace/experiment/plan.h"
@@ -135,7 +136,18 @@ class AbCommand : public Command {
         if (no_aa_) plan.set_without_aa(true);
         complete_plan(plan);
         check_plan(plan);
+        warn_of_few_rounds(plan);
         options_.command_line = "fairswitch ab, as experiment.textproto in its directory says";
+    }
+
+    // A table of so many cells can't come to a verdict, whatever is measured.
+    static void warn_of_few_rounds(const Plan& plan) {
+        const size_t arms = arms_to_run(plan).size();
+        const uint32_t needed = rounds_for_verdict(arms);
+        if (plan.rounds() < needed)
+            std::cerr << fmt::format(
+                "{} rounds are too few for a verdict on {} columns; {} would do\n", plan.rounds(),
+                arms, needed);
     }
 
     int report() {

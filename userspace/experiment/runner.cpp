@@ -20,6 +20,7 @@
 #include "userspace/device/loaded_graft.h"
 #include "userspace/device/proc_files.h"
 #include "userspace/experiment/plan.h"
+#include "userspace/workload/task_attributes.h"
 
 namespace fairswitch {
 namespace fs = std::filesystem;
@@ -90,10 +91,25 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
     header.set_command(options_.command_line);
     header.set_graft(graft_manifest(options_.graft));
     for (size_t i = 0; i < arms_.size(); ++i) add_arm(header, arm_ids_[i], arms_[i]);
+    keep_off_pinned_cpus();
     session_ = std::make_unique<Session>(std::move(device));
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
     recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds());
     write_text_proto(options_.out + "/experiment.textproto", "fairswitch.Plan", asked_);
+}
+
+// Where programs are pinned we would be part of what is measured: a burst of the recorder's stands
+// in the way for milliseconds. Threads made from here on inherit it.
+void ExperimentRun::keep_off_pinned_cpus() {
+    cpus_ = allowed_cpus();
+    std::vector<int> free = cpus_;
+    const auto take = [&](const std::string& list) {
+        if (list.empty()) return;
+        for (const int cpu : parse_cpu_list(list)) std::erase(free, cpu);
+    };
+    take(asked_.measure().cpus());
+    for (const Program& load : asked_.loads()) take(load.cpus());
+    if (!free.empty() && free.size() < cpus_.size()) pin_to(free);
 }
 
 void ExperimentRun::name_arms(const Device& device) {
@@ -184,6 +200,7 @@ void ExperimentRun::start_measuring() {
 
 // What was set of a program is told once, at its first start.
 void ExperimentRun::place(const ChildProcess& child, const Program& program, const char* role) {
+    pin_to(cpus_, child.pid());  // not where we keep to
     const std::string line = conditions_->place(child.pid(), program);
     if (line.empty()) return;
     const std::string told = fmt::format("{} `{}`: {}", role, program.command(), line);

@@ -40,6 +40,7 @@ class ExperimentRun {
 
   private:
     void name_arms(const Device& device);
+    void keep_off_pinned_cpus();
     void start_measuring();
     void start_loads();
     void start_load(size_t number);
@@ -71,6 +72,7 @@ class ExperimentRun {
     std::vector<ArmSpec> arms_;
     std::vector<std::vector<std::string>> arm_features_;
     std::vector<uint32_t> arm_ids_;
+    std::vector<int> cpus_;  // that we were started with, and programs that aren't pinned run on
     // Put back in the reverse order: the programs end before the machine is as it was.
     SchedFeatures features_;
     std::unique_ptr<Conditions> conditions_;

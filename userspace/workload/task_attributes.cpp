@@ -125,6 +125,16 @@ void pin_to(const std::vector<int>& cpus, pid_t pid) {
         fail(Exit::kRunFailed, "can't run on CPU{}: {}", names, std::strerror(errno));
 }
 
+std::vector<int> allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    sched_getaffinity(0, sizeof(set), &set);
+    std::vector<int> cpus;
+    for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+        if (CPU_ISSET(cpu, &set)) cpus.push_back(cpu);
+    return cpus;
+}
+
 void enter_cgroup(const std::string& path) {
     const std::string folder =
         path.starts_with("/sys/fs/cgroup") ? path : "/sys/fs/cgroup/" + path;

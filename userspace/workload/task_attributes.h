@@ -30,6 +30,7 @@ TaskAttributes read_attributes(pid_t pid = 0);
 void set_slice(uint64_t slice_ns);
 
 void pin_to(const std::vector<int>& cpus, pid_t pid = 0);
+std::vector<int> allowed_cpus();
 
 // Moves the whole process. `path`: the cgroup's folder, or its path below /sys/fs/cgroup.
 void enter_cgroup(const std::string& path);
