@@ -8,6 +8,7 @@
 
 #include "userspace/analysis/explain.h"
 #include "userspace/analysis/published.h"
+#include "userspace/analysis/result.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/reader.h"
 #include "userspace/workload/waker_text.h"
@@ -204,7 +205,7 @@ std::string Run::arm_name(uint32_t arm) const {
     return arm == 0 ? "stock" : fmt::format("arm {}", arm);
 }
 
-std::string Run::table_text() const {
+Table Run::table() const {
     TableInput input{*evidence_,  *join_,     *tally_,
                      *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
     Table table = build_table(input);
@@ -226,9 +227,24 @@ std::string Run::table_text() const {
         for (const std::string& note : plan_->plan().notes()) table.notes.push_back(note);
     if (cyclic_ && cyclic_->samples.empty())
         table.notes.push_back("the cyclictest output has no single samples (run it with -v)");
-    std::string text = render_text(table);
-    if (plan_) text += published_text(table, plan_->plan());
-    return text;
+    return table;
+}
+
+std::string Run::table_text(TableFormat format) const {
+    const Table table = this->table();
+    if (format == TableFormat::kText)
+        return render_text(table) + (plan_ ? published_text(table, plan_->plan()) : "");
+    const Result result = make_result(table, plan_ ? plan_->plan().title() : "");
+    switch (format) {
+        case TableFormat::kMarkdown:
+            return render_markdown(result);
+        case TableFormat::kCsv:
+            return render_csv(result);
+        case TableFormat::kJson:
+        case TableFormat::kText:
+            break;
+    }
+    return render_json(result);
 }
 
 std::string Run::story(const Period& period) const {

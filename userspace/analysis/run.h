@@ -43,6 +43,8 @@ void write_plan(const std::string& path, const Experiment& plan);
 void write_text_proto(const std::string& path, const std::string& type,
                       const google::protobuf::Message& message);
 
+enum class TableFormat { kText, kMarkdown, kCsv, kJson };
+
 class Run {
   public:
     // Reads the log twice: for the join, then for the counts and the decisions that matter.
@@ -52,7 +54,7 @@ class Run {
     const Evidence& evidence() const { return *evidence_; }
     std::string arm_name(uint32_t arm) const;
 
-    std::string table_text() const;
+    std::string table_text(TableFormat format = TableFormat::kText) const;
     // The stories of the most late samples, and of how many the cause is known.
     std::string worst_text() const;
     // The story of the sample chosen at load().
@@ -61,6 +63,7 @@ class Run {
     const std::vector<size_t>& worst() const { return worst_; }
 
   private:
+    Table table() const;
     void read_log_for_join(const std::string& path);
     std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);

@@ -155,6 +155,9 @@ class AbCommand : public Command {
         const Run run = Run::load(RunFiles::find(options_.out), kStories);
         const std::string table = run.table_text(), stories = run.worst_text();
         write_file(options_.out + "/table.txt", table);
+        write_file(options_.out + "/table.md", run.table_text(TableFormat::kMarkdown));
+        write_file(options_.out + "/table.csv", run.table_text(TableFormat::kCsv));
+        write_file(options_.out + "/table.json", run.table_text(TableFormat::kJson));
         write_file(options_.out + "/explain.txt", stories);
         std::cout << table << "\n" << stories << "All raw data: " << options_.out << "\n";
         return static_cast<int>(failed_ ? Exit::kRunFailed : Exit::kOk);

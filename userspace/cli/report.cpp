@@ -17,17 +17,27 @@ class ReportCommand : public Command {
         report->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")->required();
         report->add_option("--cyclictest", cyclictest_,
                            "cyclictest -v output to join with the log");
+        report
+            ->add_option("--format", format_,
+                         "text, markdown (for a mail, 80 columns), csv or json")
+            ->transform(CLI::CheckedTransformer(
+                std::map<std::string, TableFormat>{{"text", TableFormat::kText},
+                                                   {"markdown", TableFormat::kMarkdown},
+                                                   {"csv", TableFormat::kCsv},
+                                                   {"json", TableFormat::kJson}}))
+            ->default_str("text");
         return report;
     }
 
     int run() override {
-        std::cout << Run::load(RunFiles::find(path_, cyclictest_), 0).table_text();
+        std::cout << Run::load(RunFiles::find(path_, cyclictest_), 0).table_text(format_);
         return 0;
     }
 
   private:
     std::string path_;
     std::string cyclictest_;
+    TableFormat format_ = TableFormat::kText;
 };
 
 }  // namespace
