@@ -84,4 +84,16 @@ std::string failure_of(Action action) {
     return {};
 }
 
+// The same for a refusal, which must have the exit code of what can't be had on this kernel.
+template <typename Action>
+std::string refusal_of(Action action) {
+    try {
+        action();
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.exit(), Exit::kImpossible) << failure.what();
+        return failure.what();
+    }
+    return {};
+}
+
 }  // namespace fairswitch::testing

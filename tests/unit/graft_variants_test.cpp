@@ -9,6 +9,7 @@ namespace {
 
 using testing::failure_of;
 using testing::must_run;
+using testing::refusal_of;
 using testing::ScratchFolder;
 
 TEST(CScannerTest, FindsCallsInTheirFunctions) {
@@ -129,7 +130,7 @@ TEST_F(TransformerTest, RenamedConstructIsRefusedByName) {
     ASSERT_FALSE(result.variants[0].available());
     EXPECT_NE(result.variants[0].refusal.find("if (pick(q) == p)"), std::string::npos)
         << result.variants[0].refusal;
-    const auto message = failure_of([&] { transform("if (choose(q) == p)", {"pick-twice"}); });
+    const auto message = refusal_of([&] { transform("if (choose(q) == p)", {"pick-twice"}); });
     EXPECT_NE(message.find("variant pick-twice can't be had"), std::string::npos) << message;
 }
 
@@ -178,7 +179,7 @@ TEST_F(TransformerTest, TapThatDoesNotApplyIsFatal) {
     folder_.put("module/taps/10-tap.cocci",
                 "// expect: check fsw_tap 1\n@@\n@@\n check(...)\n {\n <...\n+fsw_tap();\n "
                 "return 7;\n ...>\n }\n");
-    const auto message = failure_of([&] { transform("if (pick(q) == p)"); });
+    const auto message = refusal_of([&] { transform("if (pick(q) == p)"); });
     EXPECT_NE(message.find("tap 10-tap.cocci"), std::string::npos) << message;
     EXPECT_NE(message.find("0 of 1 fsw_tap in check"), std::string::npos) << message;
 }
@@ -302,7 +303,7 @@ class LocateRefusalTest : public ::testing::Test {
     }
 
     std::string refusal() {
-        return failure_of([&] { locate(options_); });
+        return refusal_of([&] { locate(options_); });
     }
 
     ScratchFolder folder_;

@@ -10,7 +10,8 @@
 namespace fairswitch {
 namespace fs = std::filesystem;
 
-Builder::Builder(BuildOptions options) : options_(std::move(options)) {
+Builder::Builder(BuildOptions options, std::FILE* progress)
+    : options_(std::move(options)), progress_(progress) {
     options_.complete();
     fs::create_directories(options_.out);
     // A module of an earlier run must not pass for this one's if this one fails.
@@ -32,13 +33,22 @@ void Builder::run() {
     finish();
 }
 
+const BuildFacts& Builder::examine() {
+    locate_inputs();
+    transform();
+    compile(main_jobs());
+    measure_patch_set();
+    compare_source();
+    return facts_;
+}
+
 std::chrono::duration<double> Builder::elapsed() const {
     return std::chrono::steady_clock::now() - start_;
 }
 
 void Builder::report(const std::string& step, const std::string& text) const {
-    fmt::print("[{:5.1f} s] {:<9} {}\n", elapsed().count(), step, text);
-    std::fflush(stdout);
+    fmt::print(progress_, "[{:5.1f} s] {:<9} {}\n", elapsed().count(), step, text);
+    std::fflush(progress_);
 }
 
 void Builder::locate_inputs() {
@@ -81,50 +91,63 @@ void Builder::check_image() {
 
 void Builder::transform() {
     const Transformer transformer(options_.module, out("transform"));
+    const auto progress = [this](const GraftVariant& variant) {
+        report("transform", variant.available()
+                                ? fmt::format("{}: stock is {}", variant.id,
+                                              variant.stock_with ? "with" : "without")
+                                : fmt::format("{}: refused, {}", variant.id, variant.refusal));
+    };
     facts_.transformation =
-        transformer.run(facts_.kernel.source / "kernel/sched/fair.c", options_.variants);
+        transformer.run(facts_.kernel.source / "kernel/sched/fair.c", options_.variants, progress);
     fs::create_directories(out("generated"));
     write_file(out("generated/fairswitch_variants.h"),
                variants_header(facts_.transformation.variants));
     write_file(out("generated/fairswitch_helpers.h"),
                helpers_header(facts_.transformation.variants, options_.module));
-    for (const auto& variant : facts_.transformation.variants) {
-        report("transform", variant.available()
-                                ? fmt::format("{}: stock is {}", variant.id,
-                                              variant.stock_with ? "with" : "without")
-                                : fmt::format("{}: refused, {}", variant.id, variant.refusal));
-    }
+}
+
+std::vector<fs::path> Builder::includes() const {
+    return {out("generated"), options_.module, options_.module / "uapi"};
 }
 
 // Gated fair.c with constant gates: all at stock, and each variant turned alone.
 std::vector<Compiler::Job> Builder::fold_jobs() const {
-    const std::vector<fs::path> includes = {out("generated"), options_.module,
-                                            options_.module / "uapi"};
     const auto& gated = facts_.transformation.gated;
-    std::vector<Compiler::Job> jobs = {{gated, out("objects/folded.o"), includes, {"-DFSW_FOLD"}}};
+    std::vector<Compiler::Job> jobs = {
+        {gated, out("objects/folded.o"), includes(), {"-DFSW_FOLD"}}};
     for (const auto& variant : facts_.transformation.variants) {
         if (!variant.available()) continue;
         jobs.push_back({gated,
                         out("objects/turned-" + variant.id + ".o"),
-                        includes,
+                        includes(),
                         {"-DFSW_FOLD", fmt::format("-DFSW_FOLD_{}={}", variant.macro,
                                                    variant.stock_with ? 0 : 1)}});
     }
-    jobs.push_back({gated, out("objects/gated.o"), includes, {}});
     return jobs;
 }
 
+// Stock comes first: if the source itself doesn't compile, that is what has to be said.
+std::vector<Compiler::Job> Builder::main_jobs() const {
+    return {{facts_.kernel.source / "kernel/sched/fair.c",
+             out("objects/stock.o"),
+             {},
+             {},
+             out("objects/laid-out.o")},
+            {facts_.transformation.gated, out("objects/gated.o"), includes(), {}}};
+}
+
 void Builder::compile() {
-    const Compiler compiler(options_.kdir, facts_.kernel.source, options_.out, options_.tools);
+    auto jobs = main_jobs();
+    for (auto& job : fold_jobs()) jobs.push_back(std::move(job));
+    compile(jobs);
+}
+
+void Builder::compile(const std::vector<Compiler::Job>& jobs) {
+    const Compiler compiler(options_.kdir, facts_.kernel.source, options_.out,
+                            facts_.kernel.compiler_program, options_.tools);
     fs::create_directories(out("objects"));
-    auto jobs = fold_jobs();
-    jobs.push_back({facts_.kernel.source / "kernel/sched/fair.c",
-                    out("objects/stock.o"),
-                    {},
-                    {},
-                    out("objects/laid-out.o")});
-    report("compile",
-           fmt::format("fair.c {} times: stock, gated, and with gates held", jobs.size()));
+    report("compile", fmt::format("fair.c {} times: stock, gated{}", jobs.size(),
+                                  jobs.size() > 2 ? ", and with gates held" : ""));
     compiler.compile(jobs);
     facts_.stock = Object::read(out("objects/stock.o"));
     facts_.gated = Object::read(out("objects/gated.o"));
@@ -147,7 +170,7 @@ void Builder::measure_patch_set() {
     }
 }
 
-void Builder::prove_source() {
+void Builder::compare_source() {
     auto& identity = facts_.identity;
     const auto stock = Object::read(out("objects/laid-out.o"));
     identity = prove_identity(stock, "stock fair.c", *image_, kallsyms_);
@@ -156,17 +179,15 @@ void Builder::prove_source() {
     for (const auto& [name, reason] : identity.different) {
         report("prove", fmt::format("  {} differs: {}", name, reason));
     }
+}
+
+void Builder::prove_source() {
+    compare_source();
+    const auto& identity = facts_.identity;
     for (const auto& name : facts_.patch_set) {
         if (identity.identical.count(name) != 0) continue;
-        const auto found = identity.different.find(name);
-        const auto reason =
-            found == identity.different.end() ? "the kernel has no such symbol" : found->second;
         if (identity.identical.empty() || !options_.force || !kallsyms_.has(name)) {
-            fail(Exit::kImpossible,
-                 "{}: compiled from this source it isn't the kernel's own code ({}), and it is to "
-                 "be "
-                 "replaced; install the source and compiler of exactly {}, or --force",
-                 name, reason, kernel_name());
+            refuse_replacement(identity, name, kernel_name());
         }
         facts_.forced = true;
         report("prove", fmt::format("  forced: {} is replaced although it differs", name));
@@ -273,6 +294,7 @@ void Builder::build_module() {
     // modpost can't know the symbols that the link step binds; verify checks each.
     const auto result = run_process(
         {"make", "-j2", "-C", options_.kdir, "M=" + folder.string(),
+         "CC=" + facts_.kernel.compiler_program,
          "FSW_SCHED=" + (facts_.kernel.source / "kernel/sched").string(), "KBUILD_MODPOST_WARN=1",
          "delay-objtool=y", "CONFIG_DEBUG_INFO=", "CONFIG_DEBUG_INFO_BTF_MODULES=", "modules"},
         {.root = &options_.tools});

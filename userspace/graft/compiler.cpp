@@ -41,22 +41,23 @@ std::string declared_name(const std::string& line) {
 
 }  // namespace
 
-Compiler::Compiler(fs::path kdir, fs::path source, fs::path work, const ToolRoot& root)
+Compiler::Compiler(fs::path kdir, fs::path source, fs::path work, const std::string& program,
+                   const ToolRoot& root)
     : kdir_(std::move(kdir)), source_(std::move(source)), work_(std::move(work)), root_(root) {
-    learn_command();
+    learn_command(program);
 }
 
 // kbuild writes the command of each object next to it; a file with nothing in it is compiled once
 // to read that command. Without MODULE's flags it is the command of built-in code.
-void Compiler::learn_command() {
+void Compiler::learn_command(const std::string& program) {
     const auto probe = fs::absolute(work_ / "probe");
     fs::create_directories(probe);
     write_file(probe / "fsw_probe.c", "int fsw_probe;\n");
     write_file(probe / "Kbuild", "obj-m := fsw_probe.o\nOBJECT_FILES_NON_STANDARD := y\n");
     fs::remove(probe / "fsw_probe.o");
-    const auto result = run_process(
-        {"make", "-C", kdir_, "M=" + probe.string(), "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"},
-        {.root = &root_});
+    const auto result = run_process({"make", "-C", kdir_, "M=" + probe.string(), "CC=" + program,
+                                     "KBUILD_CFLAGS_MODULE=", "fsw_probe.o"},
+                                    {.root = &root_});
     if (result.status != 0) {
         fail(Exit::kImpossible,
              "{}: kbuild can't compile an empty file there; expected the prepared headers of the "
@@ -114,6 +115,12 @@ void Compiler::compile_one(const Job& job) const {
     const auto result = run_shell(compile, {.directory = kdir_, .root = &root_});
     if (result.status != 0) {
         write_file(with_suffix(job.output, ".log"), compile + "\n" + result.output);
+        if (!job.laid_out.empty()) {
+            fail(Exit::kImpossible,
+                 "{}: the kernel's own source doesn't compile against {}; is it complete, and of "
+                 "this very package version? The compiler said:\n{}",
+                 job.input.string(), kdir_.string(), last_lines(result.output, 10));
+        }
         fail(Exit::kRunFailed, "{}: doesn't compile against {}; the compiler said:\n{}",
              job.input.string(), kdir_.string(), last_lines(result.output, 20));
     }

@@ -15,16 +15,18 @@ namespace fairswitch {
 class Compiler {
   public:
     // `kdir`: prepared headers. `source`: tree with kernel/sched. `work`: scratch folder.
-    // `root`: where make and the compiler are; it outlives this.
+    // `program`: the compiler that built the kernel. `root`: where it and make are; it outlives
+    // this.
     Compiler(std::filesystem::path kdir, std::filesystem::path source, std::filesystem::path work,
-             const ToolRoot& root);
+             const std::string& program, const ToolRoot& root);
 
     struct Job {
         std::filesystem::path input;   // a fair.c
         std::filesystem::path output;  // its object
         std::vector<std::filesystem::path> includes;
         std::vector<std::string> flags;
-        // If given, also assembled as the kernel's build lays it out, all functions in one section.
+        // Of the kernel's own fair.c: also assembled as the kernel's build lays it out, all
+        // functions in one section.
         std::filesystem::path laid_out{};
     };
 
@@ -40,7 +42,7 @@ class Compiler {
     const std::string& command() const { return command_; }
 
   private:
-    void learn_command();
+    void learn_command(const std::string& program);
     void learn_header_prefix();
     void compile_one(const Job& job) const;
     void assemble(const std::string& text, const std::filesystem::path& output) const;

@@ -319,4 +319,15 @@ Identity prove_identity(const Object& object, const std::string& origin, const K
     return Prover(object, origin, image, kallsyms).prove();
 }
 
+void refuse_replacement(const Identity& identity, const std::string& function,
+                        const std::string& kernel) {
+    const auto found = identity.different.find(function);
+    fail(Exit::kImpossible,
+         "{}: compiled from this source it isn't the kernel's own code ({}), and it is to be "
+         "replaced; install the source and compiler of exactly {}, or --force",
+         function,
+         found == identity.different.end() ? "the kernel has no such symbol" : found->second,
+         kernel);
+}
+
 }  // namespace fairswitch

@@ -36,4 +36,8 @@ struct Identity {
 Identity prove_identity(const Object& object, const std::string& origin, const KernelImage& image,
                         const Kallsyms& kallsyms);
 
+// Fails for a function that is to be replaced and isn't identical; `kernel` is its exact name.
+[[noreturn]] void refuse_replacement(const Identity& identity, const std::string& function,
+                                     const std::string& kernel);
+
 }  // namespace fairswitch

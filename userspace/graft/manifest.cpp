@@ -22,7 +22,8 @@ void add_patch_set(const BuildFacts& facts, Graft& graft) {
         message.set_name(name);
         message.set_stock_bytes(code_bytes(facts.stock, name));
         message.set_gated_bytes(code_bytes(facts.gated, name));
-        message.set_position(facts.positions.at(name));
+        const auto position = facts.positions.find(name);
+        if (position != facts.positions.end()) message.set_position(position->second);
         message.set_identical(facts.identity.identical.count(name) != 0);
     }
 }
@@ -52,6 +53,7 @@ void add_proofs(const BuildFacts& facts, Graft& graft) {
         difference.set_reason(reason);
     }
     for (const auto& name : facts.identity.overridden) identity.add_overridden(name);
+    if (facts.flips.empty()) return;  // the build didn't come to that proof
     graft.mutable_stock_proof()->set_compared(facts.stock_texts.size());
     for (const auto& name : facts.folded_different)
         graft.mutable_stock_proof()->add_different(name);

@@ -8,6 +8,7 @@
 
 namespace fairswitch {
 
+// Of a build that stopped early: what it came to find.
 Graft make_manifest(const BuildFacts& facts);
 std::string manifest_text(const Graft& graft);
 

@@ -86,8 +86,19 @@ void add_macro(std::string& text, const GraftVariant& variant) {
 }  // namespace
 
 Transformer::Transformer(fs::path module, fs::path work)
-    : module_(std::move(module)), work_(std::move(work)) {
-    fs::create_directories(work_);
+    : module_(std::move(module)), work_(std::move(work)) {}
+
+std::set<std::string> Transformer::named_functions() const {
+    std::set<std::string> names;
+    for (const auto* part : {"variants", "taps"}) {
+        for (const auto& entry : fs::recursive_directory_iterator(module_ / part)) {
+            if (entry.path().extension() != ".cocci") continue;
+            for (const auto& expectation : SemanticPatch::read(entry.path()).expectations) {
+                names.insert(expectation.function);
+            }
+        }
+    }
+    return names;
 }
 
 std::vector<std::string> Transformer::variant_ids() const {
@@ -162,8 +173,9 @@ void Transformer::apply_taps(fs::path& source) const {
     for (const auto& tap : taps) apply_tap(tap, source);
 }
 
-Transformation Transformer::run(const fs::path& fair_c,
-                                const std::vector<std::string>& wanted) const {
+Transformation Transformer::run(const fs::path& fair_c, const std::vector<std::string>& wanted,
+                                const Progress& progress) const {
+    fs::create_directories(work_);
     const auto known = variant_ids();
     for (const auto& id : wanted) {
         if (std::find(known.begin(), known.end(), id) == known.end()) {
@@ -183,6 +195,7 @@ Transformation Transformer::run(const fs::path& fair_c,
                  variant.refusal);
         }
         if (variant.available()) variant.bit = bit++;
+        progress(variant);
         result.variants.push_back(std::move(variant));
     }
     apply_taps(source);

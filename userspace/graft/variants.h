@@ -2,6 +2,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,14 +35,19 @@ struct Transformation {
 
 class Transformer {
   public:
-    // `module`: folder with variants/ and taps/. `work`: scratch.
+    // `module`: folder with variants/ and taps/. `work`: scratch, made by run().
     Transformer(std::filesystem::path module, std::filesystem::path work);
 
     // Variants first, in order of their names, then taps. With `wanted` only those variants, and
     // each must apply; without, those that don't apply are refused by name and left out.
-    Transformation run(const std::filesystem::path& fair_c,
-                       const std::vector<std::string>& wanted) const;
+    // `progress` hears of each variant when it is done.
+    using Progress = std::function<void(const GraftVariant&)>;
+    Transformation run(
+        const std::filesystem::path& fair_c, const std::vector<std::string>& wanted,
+        const Progress& progress = [](const GraftVariant&) {}) const;
 
+    // Functions that a form of any variant or tap expects to change, on whichever kernel.
+    std::set<std::string> named_functions() const;
     // Names of all variant folders.
     std::vector<std::string> variant_ids() const;
 
