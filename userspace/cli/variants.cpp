@@ -1,41 +1,15 @@
 // fairswitch variants
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <memory>
 
 #include "userspace/base/failure.h"
 #include "userspace/cli/command.h"
 #include "userspace/cli/commands.h"
 #include "userspace/cli/graft_options.h"
+#include "userspace/cli/scratch_folder.h"
 #include "userspace/graft/builder.h"
 
 namespace fairswitch {
 namespace {
-
-// A scratch folder that goes when the listing is done.
-class Scratch {
-  public:
-    Scratch() {
-        auto name =
-            (std::filesystem::temp_directory_path() / "fairswitch-variants.XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) {
-            fail(Exit::kRunFailed, "{}: can't make a scratch folder ({}); see --out", name,
-                 std::strerror(errno));
-        }
-        path_ = name;
-    }
-    ~Scratch() {
-        std::error_code ignored;  // a folder left behind in /tmp harms nobody
-        std::filesystem::remove_all(path_, ignored);
-    }
-    Scratch(const Scratch&) = delete;
-    Scratch& operator=(const Scratch&) = delete;
-    const std::filesystem::path& path() const { return path_; }
-
-  private:
-    std::filesystem::path path_;
-};
 
 class VariantsCommand : public Command {
   public:
@@ -53,12 +27,12 @@ class VariantsCommand : public Command {
     }
 
     int run() override {
-        std::unique_ptr<Scratch> scratch;
+        std::unique_ptr<ScratchFolder> scratch;
         if (options_.out.empty()) {
-            scratch = std::make_unique<Scratch>();
+            scratch = std::make_unique<ScratchFolder>();
             options_.out = scratch->path();
         }
-        Builder(options_).list(diff_);
+        Builder(options_, stderr).list(diff_);
         return static_cast<int>(Exit::kOk);
     }
 

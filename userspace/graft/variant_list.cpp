@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "userspace/base/failure.h"
+#include "userspace/base/wrap.h"
 #include "userspace/graft/builder.h"
 #include "userspace/graft/process.h"
 
@@ -11,13 +12,16 @@ namespace {
 std::string position(bool with) { return with ? "with" : "without"; }
 
 void print_line(const GraftVariant& variant) {
-    fmt::print("{:<18}  {:<8}  {}\n", variant.id,
-               variant.available() ? position(variant.stock_with) : "refused", variant.title);
+    constexpr size_t kIndent = 4;
+    constexpr size_t kFunctionsColumn = 29;
     if (variant.available()) {
-        fmt::print("{:30}in {}\n", "", fmt::join(variant.functions, ", "));
+        fmt::print("{:<18} {:<9} {}\n", variant.id, position(variant.stock_with),
+                   wrapped(fmt::to_string(fmt::join(variant.functions, ", ")), kFunctionsColumn));
     } else {
-        fmt::print("{:30}because {}\n", "", variant.refusal);
+        fmt::print("{:<18} {:<9} -\n", variant.id, "refused");
+        fmt::print("{:{}}{}\n", "", kIndent, wrapped("because " + variant.refusal, kIndent));
     }
+    fmt::print("{:{}}{}\n", "", kIndent, wrapped(variant.title, kIndent));
 }
 
 void print_change(const GraftVariant& variant, const std::set<std::string>& functions) {
@@ -46,7 +50,8 @@ void Builder::list(bool diff) {
         compile();
         prove_stock();
     }
-    fmt::print("\n{:<18}  {:<8}  of {}\n", "variant", "stock is", facts_.kernel.release);
+    fmt::print("{}\n\n{:<18} {:<9} {}\n", facts_.kernel.release, "variant", "stock is",
+               "in functions");
     for (const auto& variant : facts_.transformation.variants) print_line(variant);
     if (!diff) return;
     for (const auto& variant : facts_.transformation.variants) {
