@@ -7,6 +7,7 @@
 
 namespace fairswitch {
 
+std::unique_ptr<Command> make_doctor_command();
 std::unique_ptr<Command> make_build_command();
 std::unique_ptr<Command> make_variants_command();
 std::unique_ptr<Command> make_load_command();

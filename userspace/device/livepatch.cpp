@@ -21,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kRoot = "/sys/kernel/livepatch";
-
 // Names in a folder; none if it can't be read or goes away meanwhile, as /proc entries do.
 std::vector<std::string> names_in(const std::string& folder) {
     std::vector<std::string> names;
@@ -53,8 +51,8 @@ std::string innermost_frames(const std::string& stack) {
 
 }  // namespace
 
-Livepatch::Livepatch(std::string name)
-    : name_(std::move(name)), folder_(std::string(kRoot) + "/" + name_) {}
+Livepatch::Livepatch(std::string name, const std::string& folder)
+    : name_(std::move(name)), folder_(folder + "/" + name_) {}
 
 bool Livepatch::present() const { return ::access(folder_.c_str(), F_OK) == 0; }
 bool Livepatch::enabled() const { return first_line(folder_ + "/enabled") == "1"; }
@@ -121,9 +119,9 @@ bool Livepatch::wait(std::chrono::milliseconds limit, const Progress& progress) 
     return true;
 }
 
-std::vector<std::string> livepatch_names() { return names_in(kRoot); }
+std::vector<std::string> livepatch_names(const std::string& folder) { return names_in(folder); }
 
-bool livepatch_supported() { return ::access(kRoot, F_OK) == 0; }
+bool livepatch_supported() { return ::access(kLivepatchFolder, F_OK) == 0; }
 
 std::string describe(const std::vector<HoldUp>& hold_ups) {
     constexpr std::size_t kShown = 3;

@@ -17,9 +17,11 @@ struct HoldUp {
     std::string stack;  // innermost frames, "a < b < c"; empty if it can't be read
 };
 
+inline constexpr const char* kLivepatchFolder = "/sys/kernel/livepatch";
+
 class Livepatch {
   public:
-    explicit Livepatch(std::string name);
+    explicit Livepatch(std::string name, const std::string& folder = kLivepatchFolder);
 
     const std::string& name() const { return name_; }
     bool present() const;
@@ -42,7 +44,7 @@ class Livepatch {
 };
 
 // Every livepatch that the kernel has.
-std::vector<std::string> livepatch_names();
+std::vector<std::string> livepatch_names(const std::string& folder = kLivepatchFolder);
 // The kernel can do livepatches at all.
 bool livepatch_supported();
 
