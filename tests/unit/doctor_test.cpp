@@ -318,9 +318,9 @@ TEST_F(DoctorTest, TracersOnAPatchedFunction) {
     use("           \ttramp: ftrace_ops_list_func");
     EXPECT_EQ(finding_of(look(), "ftrace users").mark, Mark::kOk);
     use("    D   M   \ttramp: bpf_trampoline\n\tdirect-->bpf_trampoline_6442+0x0/0x1000");
-    expect_warned("ftrace users", kFunction + " has a BPF trampoline");
+    expect_warned("ftrace users", "a BPF trampoline or a redirection is on " + kFunction);
     use("R I");
-    expect_warned("ftrace users", kFunction + " has a BPF trampoline or a redirection");
+    expect_warned("ftrace users", "a BPF trampoline or a redirection is on " + kFunction);
 }
 
 TEST_F(DoctorTest, UnreadableTracingIsSaid) {

@@ -19,7 +19,7 @@ std::string differences_of(const Graft& graft, bool patched) {
     return text;
 }
 
-Finding check_identity(const Subject& subject, const Graft& graft) {
+Finding check_identity(const Graft& graft) {
     const auto& identity = graft.identity();
     const auto figures = fmt::format("{} of {} functions of fair.c compile to the kernel's code",
                                      identity.identical(), identity.compared());
@@ -38,7 +38,6 @@ Finding check_identity(const Subject& subject, const Graft& graft) {
         return warn("identity",
                     fmt::format("{}; other code, but not replaced: {}", figures, others), "");
     }
-    (void)subject;
     return ok("identity",
               fmt::format("{}, all {} to be replaced among them", figures, graft.patch_set_size()));
 }
@@ -61,7 +60,7 @@ Findings check_fair(const Subject& subject) {
                    "the variants are unknown until this works")};
     }
     if (!subject.graft) return {};
-    Findings findings = {check_identity(subject, *subject.graft)};
+    Findings findings = {check_identity(*subject.graft)};
     for (const auto& variant : subject.graft->variants()) {
         findings.push_back(check_variant(variant));
     }

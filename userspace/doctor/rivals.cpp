@@ -141,9 +141,9 @@ Finding check_ftrace_users(const Subject& subject) {
         (use.redirected || use.direct ? hooked : traced).push_back(use.function);
     }
     if (const auto both = ours_among(subject, hooked); !both.empty()) {
-        return warn(name,
-                    fmt::format("{} has a BPF trampoline or a redirection", fmt::join(both, ", ")),
-                    "end that program (bpftool prog, bpftrace): the load may fail (EBUSY)");
+        return warn(
+            name, fmt::format("a BPF trampoline or a redirection is on {}", fmt::join(both, ", ")),
+            "end that program (bpftool prog, bpftrace): the load may fail (EBUSY)");
     }
     if (const auto both = ours_among(subject, traced); !both.empty()) {
         return ok(name, fmt::format("a tracer sees {}, which does no harm", fmt::join(both, ", ")));

@@ -67,13 +67,14 @@ void read_image(Subject& subject) {
     }
 }
 
+// Of the kernel itself; symbols of modules have their module behind a tab.
 std::set<std::string> kernel_symbols(const fs::path& kallsyms) {
     std::set<std::string> names;
     if (!fs::exists(kallsyms)) return names;
     std::istringstream lines(read_file(kallsyms));
     for (std::string address, type, name, rest; lines >> address >> type >> name;) {
-        names.insert(name);
         std::getline(lines, rest);
+        if (rest.empty()) names.insert(name);
     }
     return names;
 }
@@ -98,7 +99,10 @@ void use_graft(Subject& subject, Graft graft) {
 // `build` leaves the manifest beside the module.
 void read_module(Subject& subject, const std::string& path) {
     subject.module = read_module_file(path);
-    subject.functions = subject.module->functions;
+    // Without a manifest: what it has in common with the kernel is what it replaces.
+    for (const auto& name : kernel_symbols(subject.build.kallsyms)) {
+        if (subject.module->functions.count(name) != 0) subject.functions.insert(name);
+    }
     const auto manifest = fs::absolute(path).parent_path() / "graft.textproto";
     Graft graft;
     if (fs::exists(manifest) &&
