@@ -1,5 +1,7 @@
 // Against plain files that stand for the kernel's: what is written, read back, and put back.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -20,10 +22,15 @@ std::string read(const fs::path& path) {
     return text.str();
 }
 
+// Tests run beside each other, each in a process of its own.
+std::string own_path(const char* name) {
+    return testing::TempDir() + fmt::format("/{}.{}", name, getpid());
+}
+
 class ConditionsTest : public testing::Test {
   protected:
     void SetUp() override {
-        root_ = fs::path(testing::TempDir()) / "conditions";
+        root_ = own_path("conditions");
         fs::remove_all(root_);
         fs::create_directories(root_ / "cgroup");
         std::ofstream(root_ / "cgroup/cgroup.controllers") << "cpu\n";
@@ -101,7 +108,7 @@ TEST_F(ConditionsTest, AProgramsCgroupMustBeThere) {
 class FeaturesTest : public testing::Test {
   protected:
     void SetUp() override {
-        file_ = testing::TempDir() + "/features";
+        file_ = own_path("features");
         std::ofstream(file_) << "PLACE_LAG NO_NEXT_BUDDY RUN_TO_PARITY\n";
     }
     void TearDown() override { fs::remove(file_); }

@@ -1,4 +1,6 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -130,7 +132,7 @@ class PlanFile : public testing::Test {
         std::ofstream(path_) << text;
         return path_;
     }
-    std::string path_ = testing::TempDir() + "/plan.textproto";
+    std::string path_ = testing::TempDir() + fmt::format("/plan.{}.textproto", getpid());
 };
 
 TEST_F(PlanFile, IsRead) {
