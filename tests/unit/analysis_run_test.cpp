@@ -160,6 +160,27 @@ TEST_F(RunDirectory, ReportIsRebuiltFromFiles) {
     EXPECT_NE(stories.find("#5 "), std::string::npos);
 }
 
+TEST_F(RunDirectory, AVoidBlockIsToldAndNotUsed) {
+    write(experiment(), "complete");
+    Experiment plan = read_plan(dir_ + "/plan.textproto");
+    plan.mutable_blocks(3)->set_void_reason("the machine slept");
+    plan.mutable_blocks(5)->set_throttles(2);
+    plan.set_block_seconds(0.1);
+    plan.mutable_blocks(6)->set_steal_ticks(50);
+    write_plan(dir_ + "/plan.textproto", plan);
+    const auto run = fairswitch::Run::load(RunFiles::find(dir_), 0);
+    const std::string table = run.table_text();
+    EXPECT_NE(table.find("!! BLOCK 3 OF ROUND 2 IS VOID: the machine slept\n"), std::string::npos)
+        << table;
+    EXPECT_NE(table.find("!! CPUS WERE SLOWED FOR HEAT in 1 of 24 blocks\n"), std::string::npos)
+        << table;
+    EXPECT_NE(table.find("!! A HYPERVISOR TOOK 0.5 S OF CPU TIME during the blocks\n"),
+              std::string::npos)
+        << table;
+    EXPECT_EQ(run.joined().count(Fate::kUsed), 23u * 60);
+    EXPECT_EQ(run.joined().count(Fate::kGuard) % 60, (24u * 5) % 60) << "its samples are set aside";
+}
+
 TEST_F(RunDirectory, PlanKnowsItsBlocksWhenMarksAreLost) {
     Stream s = experiment();
     std::erase_if(s.records, [](const model::Record& record) {

@@ -26,7 +26,7 @@ constexpr size_t kMostWindows = 1000;
 std::vector<Block> planned_blocks(const Experiment& plan) {
     std::vector<Block> blocks;
     for (const ExperimentBlock& block : plan.blocks())
-        blocks.push_back({block.number(), block.begin_ns(), block.end_ns(), block.arm()});
+        if (block.void_reason().empty()) blocks.push_back({block.number(), block.begin_ns(), block.end_ns(), block.arm()});
     return blocks;
 }
 
@@ -223,6 +223,7 @@ Table Run::table() const {
             fmt::format("{} lines of the cyclictest output weren't understood, "
                         "the first: {}",
                         cyclic_->unparsed_lines, printable(cyclic_->first_unparsed)));
+    if (plan_) warn_of_blocks(table);
     if (plan_)
         for (const std::string& note : plan_->plan().notes()) table.notes.push_back(note);
     if (cyclic_ && cyclic_->samples.empty())
@@ -245,6 +246,27 @@ std::string Run::table_text(TableFormat format) const {
             break;
     }
     return render_json(result);
+}
+
+// Void blocks, and what makes the others doubtful.
+void Run::warn_of_blocks(Table& table) const {
+    uint64_t steal = 0, throttled = 0;
+    for (const ExperimentBlock& block : plan_->blocks()) {
+        steal += block.steal_ticks();
+        throttled += block.throttles() != 0;
+        if (!block.void_reason().empty())
+            table.warnings.push_back(fmt::format("BLOCK {} OF ROUND {} IS VOID: {}", block.number(),
+                                                 block.round() + 1, block.void_reason()));
+    }
+    // One hundredth of the measured time on one CPU.
+    const double seconds = plan_->block_seconds() * plan_->blocks_size();
+    if (static_cast<double>(steal) / 100 > seconds / 100)
+        table.warnings.push_back(fmt::format(
+            "A HYPERVISOR TOOK {:.1f} S OF CPU TIME during the blocks", static_cast<double>(steal) / 100));
+    if (throttled)
+        table.warnings.push_back(
+            fmt::format("CPUS WERE SLOWED FOR HEAT in {} of {} blocks", throttled,
+                        plan_->blocks_size()));
 }
 
 std::string Run::story(const Period& period) const {

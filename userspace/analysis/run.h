@@ -64,6 +64,7 @@ class Run {
 
   private:
     Table table() const;
+    void warn_of_blocks(Table& table) const;
     void read_log_for_join(const std::string& path);
     std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);

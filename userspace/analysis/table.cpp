@@ -158,7 +158,18 @@ void warn_of_machine(Table& table) {
         machine, late));
 }
 
+// The first line of all: the rest is only what there was.
+void warn_of_incomplete(Table& table, const TableInput& input) {
+    if (!input.plan || input.plan->ended() == "complete") return;
+    const std::string& why = input.plan->ended();
+    table.warnings.push_back(fmt::format(
+        "INCOMPLETE RUN, {} of {} blocks: {}", input.plan->blocks_size(),
+        input.plan->rounds_planned() * input.plan->arms_size(),
+        why.empty() ? "it never ended properly" : first_line(why)));
+}
+
 void add_warnings(Table& table, const TableInput& input) {
+    warn_of_incomplete(table, input);
     if (table.records_lost)
         table.warnings.push_back(fmt::format(
             "{} RECORDS LOST: counts below are too small, some samples have no explanation",
@@ -169,10 +180,6 @@ void add_warnings(Table& table, const TableInput& input) {
     if (input.join.count(Fate::kArmDiffers))
         table.warnings.push_back(fmt::format("{} samples were woken under another arm",
                                              input.join.count(Fate::kArmDiffers)));
-    if (!input.plan || input.plan->ended() == "complete") return;
-    const std::string& why = input.plan->ended();
-    table.warnings.push_back("INCOMPLETE RUN: " +
-                             (why.empty() ? "it never ended properly" : first_line(why)));
 }
 
 }  // namespace

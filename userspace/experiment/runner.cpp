@@ -19,6 +19,7 @@
 #include "userspace/device/environment.h"
 #include "userspace/device/loaded_graft.h"
 #include "userspace/device/proc_files.h"
+#include "userspace/experiment/machine_state.h"
 #include "userspace/experiment/plan.h"
 #include "userspace/workload/task_attributes.h"
 
@@ -283,11 +284,16 @@ void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
     session_->mark(MARKER_BLOCK_BEGIN, number);
     block.set_begin_ns(monotonic_ns());
     const uint64_t switches = machine_switches();
+    const MachineState before = MachineState::read();
     // An interrupted block has no end mark and isn't used.
     if (!sleep_watching(asked_.block_seconds())) return;
     block.set_switches(machine_switches() - switches);
     block.set_end_ns(monotonic_ns());
     session_->mark(MARKER_BLOCK_END, number);
+    const MachineState after = MachineState::read();
+    block.set_void_reason(after.void_since(before));
+    block.set_steal_ticks(after.steal_ticks - before.steal_ticks);
+    block.set_throttles(after.throttles - before.throttles);
     *plan_.add_blocks() = block;
 }
 
