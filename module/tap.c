@@ -168,9 +168,15 @@ void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
 	struct fsw_decision *decision = &d->record.body;
 	struct sched_entity *curr = &rq->donor->se;
 
-	/* Ways out before groups are matched: the tasks' own entities. */
-	if (!d->compared)
+	/*
+	 * Ways out before groups are matched: the tasks' own entities, each on
+	 * its own cfs_rq. A lag against another's V would mean nothing.
+	 */
+	if (!d->compared) {
 		__fsw_tap_compare(rq, fsw_searched(rq, curr), curr, &p->se);
+		fsw_read_entity(&decision->wakee, fsw_searched(rq, &p->se),
+				&p->se);
+	}
 	decision->verdict = path == FSW_PATH_PICK_PREEMPT ?
 			    FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
 	/* The preempt label, and the common way out, are reached for several reasons. */
