@@ -2,10 +2,15 @@
 //   fairswitch-actor spin CPU SLICE_US             never sleeps
 //   fairswitch-actor wake CPU SLICE_US PERIOD_US BUSY_US
 //                                                  wakes periodically and works a while
+//   fairswitch-actor storm TASKS                   bears tasks that die soon, so many at a time
 // SLICE_US 0 leaves the slice as it is. The slice is read back: the kernel clamps it.
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <ctime>
 #include <string>
 
@@ -39,11 +44,32 @@ std::int64_t cpu_time_ns() {
     }
 }
 
+// Works and sleeps a little, for a time that differs from task to task.
+[[noreturn]] void live_shortly(unsigned number) {
+    for (unsigned turn = 0; turn <= number % 3; ++turn) {
+        const std::int64_t until = cpu_time_ns() + 50'000 * (number % 7);
+        while (cpu_time_ns() < until) {
+        }
+        usleep(100 * (number % 11));
+    }
+    _exit(0);
+}
+
+[[noreturn]] void storm(unsigned tasks) {
+    for (unsigned number = 0;; ++number) {
+        const pid_t child = fork();
+        if (child < 0) fail(Exit::kRunFailed, "fork: {}", std::strerror(errno));
+        if (child == 0) live_shortly(number);
+        if (number + 1 >= tasks) wait(nullptr);
+    }
+}
+
 int run(int argc, char** argv) {
     const std::string role = argc > 1 ? argv[1] : "";
+    if (role == "storm" && argc == 3) storm(std::stoul(argv[2]));
     if ((role != "spin" || argc != 4) && (role != "wake" || argc != 6)) {
         fail(Exit::kUsage, "usage: fairswitch-actor spin CPU SLICE_US | "
-                           "wake CPU SLICE_US PERIOD_US BUSY_US");
+                           "wake CPU SLICE_US PERIOD_US BUSY_US | storm TASKS");
     }
     fairswitch::pin_to({std::stoi(argv[2])});
     if (const std::uint64_t slice_us = std::stoull(argv[3])) fairswitch::set_slice(slice_us * 1000);

@@ -11,8 +11,8 @@ using fairswitch::prove::OrderedLog;
 
 int run(int argc, char** argv) {
     using namespace fairswitch;
-    if (argc < 3) fail(Exit::kUsage, "usage: fairswitch-prove LOG PROOF [CPUS]");
-    const std::uint32_t cpus = argc > 3 ? std::stoul(argv[3]) : 0;
+    if (argc < 3) fail(Exit::kUsage, "usage: fairswitch-prove LOG PROOF [NUMBER]");
+    const std::uint32_t number = argc > 3 ? std::stoul(argv[3]) : 0;  // of CPUs or swaps
     const std::map<std::string, std::function<void(const OrderedLog&)>> proofs{
         {"dequeue-delayed", prove::dequeue_delayed},
         {"lag-clamp", prove::lag_clamp},
@@ -20,8 +20,10 @@ int run(int argc, char** argv) {
         {"cancel-protection", prove::cancel_protection},
         {"short-buddy", prove::short_buddy},
         {"hierarchical-idle", prove::hierarchical_idle},
-        {"every-cpu", [&](const OrderedLog& log) { prove::every_cpu(log, cpus); }},
-        {"swaps", [&](const OrderedLog& log) { prove::swaps(log, cpus); }},
+        {"every-cpu", [&](const OrderedLog& log) { prove::every_cpu(log, number); }},
+        {"swaps", [&](const OrderedLog& log) { prove::swaps(log, number); }},
+        {"every-arm", [&](const OrderedLog& log) { prove::every_arm(log, number); }},
+        {"lag-bounds", prove::lag_bounds},
         {"books", prove::books},
         {"paths", prove::paths},
     };

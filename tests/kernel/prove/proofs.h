@@ -40,6 +40,14 @@ void swaps(const OrderedLog& log, std::uint32_t cpus);
 // records and Losts in the file.
 void books(const OrderedLog& log);
 
+// No lag that was read, stored or left behind is beyond what the kernel's own entity_lag() allows
+// that entity, nor is any gained while delayed; and each that was read is V - vruntime.
+void lag_bounds(const OrderedLog& log);
+
+// Each runqueue has exactly `swaps` asked-for Swaps, and something was decided under each arm that
+// the log names.
+void every_arm(const OrderedLog& log, std::uint64_t swaps);
+
 // Prints how many decisions took each path.
 void paths(const OrderedLog& log);
 
