@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <numeric>
 #include <thread>
 
 #include "userspace/analysis/cyclictest.h"
@@ -80,7 +81,8 @@ void ExperimentRun::interrupt() { interrupted = true; }
 
 ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(options) {
     Device device;
-    name_arms(device);
+    variants_ = device.variants();
+    name_arms();
     check_open_files(asked_);
     fs::create_directories(options_.out);
     if (fs::exists(options_.out + "/run.fsl"))
@@ -91,7 +93,8 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
     Header header = describe_machine(device);
     header.set_command(options_.command_line);
     header.set_graft(graft_manifest(options_.graft));
-    for (size_t i = 0; i < arms_.size(); ++i) add_arm(header, arm_ids_[i], arms_[i]);
+    for (size_t i = 0; i < arms_.size(); ++i)
+        fairswitch::add_arm(header, arm_ids_[i], arms_[i]);
     keep_off_pinned_cpus();
     session_ = std::make_unique<Session>(std::move(device));
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
@@ -113,29 +116,30 @@ void ExperimentRun::keep_off_pinned_cpus() {
     if (!free.empty() && free.size() < cpus_.size()) pin_to(free);
 }
 
-void ExperimentRun::name_arms(const Device& device) {
-    uint32_t next = 1;
-    const uint32_t stock = stock_positions(device.variants());
-    const std::vector<std::string> for_all(asked_.features().begin(), asked_.features().end());
-    features_.check(for_all);
-    for (const PlanArm& asked : arms_to_run(asked_)) {
-        const ArmText text = part_arm(asked.set());
-        features_.check(text.features);
-        ArmSpec arm = parse_arm(text.variants, device.variants());
-        arm.name = asked.name();
-        std::vector<std::string> features = for_all;
-        features.insert(features.end(), text.features.begin(), text.features.end());
-        const bool first_stock = arm.positions == stock && text.features.empty() &&
-                                 std::find(arm_ids_.begin(), arm_ids_.end(), 0) == arm_ids_.end();
-        arm_ids_.push_back(first_stock ? 0 : next++);
-        ExperimentArm* told = plan_.add_arms();
-        told->set_id(arm_ids_.back());
-        told->set_name(arm.name);
-        told->set_positions(arm.positions);
-        for (const std::string& feature : text.features) told->add_features(feature);
-        arms_.push_back(std::move(arm));
-        arm_features_.push_back(std::move(features));
-    }
+size_t ExperimentRun::add_arm(const PlanArm& asked) {
+    const ArmText text = part_arm(asked.set());
+    features_.check(text.features);
+    ArmSpec arm = parse_arm(text.variants, variants_);
+    arm.name = asked.name();
+    std::vector<std::string> features(asked_.features().begin(), asked_.features().end());
+    features.insert(features.end(), text.features.begin(), text.features.end());
+    const bool stock = arm.positions == stock_positions(variants_) && text.features.empty();
+    const bool first_stock = stock && std::find(arm_ids_.begin(), arm_ids_.end(), 0) == arm_ids_.end();
+    // 0 is stock's own number; the others count from 1.
+    arm_ids_.push_back(first_stock ? 0 : static_cast<uint32_t>(arm_ids_.size()) + 1);
+    ExperimentArm* told = plan_.add_arms();
+    told->set_id(arm_ids_.back());
+    told->set_name(arm.name);
+    told->set_positions(arm.positions);
+    for (const std::string& feature : text.features) told->add_features(feature);
+    arms_.push_back(std::move(arm));
+    arm_features_.push_back(std::move(features));
+    return arms_.size() - 1;
+}
+
+void ExperimentRun::name_arms() {
+    features_.check({asked_.features().begin(), asked_.features().end()});
+    for (const PlanArm& arm : arms_to_run(asked_)) add_arm(arm);
     *plan_.mutable_plan() = asked_;
     plan_.set_seed(asked_.seed());
     plan_.set_measure_command(asked_.measure().command());
@@ -150,8 +154,14 @@ void ExperimentRun::name_arms(const Device& device) {
 }
 
 bool ExperimentRun::run() {
-    begin_ = Clock::now();
+    std::vector<size_t> all(arms_.size());
+    std::iota(all.begin(), all.end(), 0);
     planned_seconds_ = asked_.settle_seconds() + planned_seconds(asked_, arms_.size());
+    return conduct([&] { return measure_rounds(all, asked_.rounds()); });
+}
+
+bool ExperimentRun::conduct(const std::function<bool()>& body) {
+    begin_ = Clock::now();
     std::exception_ptr error;
     std::string ended = "complete";
     // The recorder's thread inherits this. Among a load's tasks at the same priority it would be
@@ -163,8 +173,7 @@ bool ExperimentRun::run() {
         start_measuring();
         start_loads();
         tell(fmt::format("settling for {:.0f} s", asked_.settle_seconds()));
-        if (sleep_watching(asked_.settle_seconds())) run_rounds();
-        if (interrupted) ended = "interrupted";
+        if (!sleep_watching(asked_.settle_seconds()) || !body()) ended = "interrupted";
     } catch (const std::exception& failure) {
         error = std::current_exception();
         ended = failure.what();
@@ -257,22 +266,23 @@ bool ExperimentRun::sleep_watching(double seconds) {
     return false;
 }
 
-void ExperimentRun::run_rounds() {
-    const auto order = draw_order(arms_.size(), asked_.rounds(), asked_.seed());
-    uint32_t number = 0;
-    for (uint32_t round = 0; round < order.size(); ++round) {
-        for (size_t arm : order[round]) {
-            run_block(round, number++, arm);
-            if (interrupted) return;
+bool ExperimentRun::measure_rounds(const std::vector<size_t>& arms, uint32_t rounds) {
+    // Later batches draw anew, and the same again for the same seed.
+    const auto order = draw_order(arms.size(), rounds, asked_.seed() + batches_++);
+    for (const auto& round : order) {
+        for (const size_t arm : round) {
+            run_block(rounds_, static_cast<uint32_t>(plan_.blocks_size()), arms[arm]);
+            if (interrupted) return false;
         }
+        ++rounds_;
         // Should we be killed, the rounds so far can be told apart.
         write_plan(options_.out + "/plan.textproto", plan_);
     }
+    return true;
 }
 
 void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
-    tell(fmt::format("round {} of {}, block {} of {}, {}", round + 1, asked_.rounds(), number + 1,
-                     asked_.rounds() * arms_.size(), arms_[arm].name));
+    tell(fmt::format("round {}, block {}, {}", round + 1, number + 1, arms_[arm].name));
     features_.set(arm_features_[arm]);
     const fsw_set swap = session_->set(arm_ids_[arm], arms_[arm].positions);
     if (!sleep_watching(asked_.guard_seconds())) return;
@@ -347,8 +357,8 @@ double ExperimentRun::seconds_left() const {
 
 void ExperimentRun::tell(const std::string& what) {
     static const bool terminal = isatty(STDERR_FILENO);
-    std::string line = fmt::format("[{:5.1f} s] {}; about {:.0f} s left", seconds_since_start(),
-                                   what, seconds_left());
+    std::string line = fmt::format("[{:5.1f} s] {}", seconds_since_start(), what);
+    if (planned_seconds_ > 0) line += fmt::format("; about {:.0f} s left", seconds_left());
     std::cerr << (terminal ? "\r\033[K" : "") << line << (terminal ? "" : "\n") << std::flush;
 }
 

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -35,18 +36,26 @@ class ExperimentRun {
     // interrupted. Throws what made it fail after that. False: interrupted.
     bool run();
 
+    // For experiments whose blocks are decided on the way: begins, settles, calls `body`, and ends
+    // as run() does. False: interrupted, or the body said so by returning false.
+    bool conduct(const std::function<bool()>& body);
+    // Inside conduct(): another arm; returns its number among plan().arms().
+    size_t add_arm(const PlanArm& arm);
+    // Inside conduct(): rounds of one block of each of these arms. False: interrupted.
+    bool measure_rounds(const std::vector<size_t>& arms, uint32_t rounds);
+    const Experiment& plan() const { return plan_; }
+
     // Asked for by Ctrl-C: the blocks so far are kept.
     static void interrupt();
 
   private:
-    void name_arms(const Device& device);
+    void name_arms();
     void keep_off_pinned_cpus();
     void start_measuring();
     void start_loads();
     void start_load(size_t number);
     void check_load(size_t number);
     void stop_loads();
-    void run_rounds();
     void run_block(uint32_t round, uint32_t number, size_t arm);
     void stop_programs();
     void finish_log(const std::string& reason);
@@ -69,6 +78,7 @@ class ExperimentRun {
     ExperimentOptions options_;
     const Plan& asked_ = options_.plan;
     Experiment plan_;
+    std::vector<Variant> variants_;  // of the loaded module
     std::vector<ArmSpec> arms_;
     std::vector<std::vector<std::string>> arm_features_;
     std::vector<uint32_t> arm_ids_;
@@ -83,6 +93,8 @@ class ExperimentRun {
     std::vector<Load> loads_;
     std::chrono::steady_clock::time_point begin_;
     double planned_seconds_ = 0;
+    uint32_t rounds_ = 0;  // so far
+    uint32_t batches_ = 0;
 };
 
 }  // namespace fairswitch
