@@ -103,7 +103,7 @@ class RunDirectory : public ::testing::Test {
     }
     void TearDown() override { fs::remove_all(dir_); }
 
-    void write(const Stream& s, const std::string& ended) {
+    void write(const Stream& s, const std::string& ended, const End& end = End()) {
         Header header;
         header.set_kernel_release("6.12-test");
         Arm* arm = header.add_arms();
@@ -115,7 +115,7 @@ class RunDirectory : public ::testing::Test {
             std::visit(ToProto{out}, record);
             log.append(out);
         }
-        log.close(End());
+        log.close(end);
         std::ofstream measure(dir_ + "/measure.txt");
         for (const CyclicSample& sample : s.samples)
             measure << fmt::format("{:8}:{:8}:{:8}\n", sample.thread, sample.cycle,
@@ -251,6 +251,45 @@ TEST_F(RunDirectory, LoneLogIsReportedFromItsRecords) {
     const auto run = fairswitch::Run::load(RunFiles::find(dir_ + "/run.fsl"), 1);
     EXPECT_TRUE(run.joined().from_records);
     EXPECT_NE(run.table_text().find("from records"), std::string::npos);
+}
+
+// Joined by `cat`: two boots' clocks must not be taken for one.
+TEST_F(RunDirectory, PartsOfALogAreKeptApart) {
+    write(experiment(), "complete");
+    const std::string log = dir_ + "/run.fsl", joined = dir_ + "/joined.fsl";
+    {
+        std::ofstream out(joined, std::ios::binary);
+        for (int i = 0; i < 2; ++i) out << std::ifstream(log, std::ios::binary).rdbuf();
+    }
+    RunFiles files = RunFiles::find(joined);
+    try {
+        fairswitch::Run::load(files, 0);
+        FAIL() << "two recordings were taken for one";
+    } catch (const Failure& failure) {
+        EXPECT_EQ(failure.exit(), Exit::kUsage);
+        const std::string told = failure.what();
+        EXPECT_NE(told.find("holds 2 recordings"), std::string::npos) << told;
+        EXPECT_NE(told.find("\n  2: host "), std::string::npos) << told;
+        EXPECT_NE(told.find("--part N"), std::string::npos) << told;
+    }
+    const std::string alone = fairswitch::Run::load(RunFiles::find(log), 0).table_text();
+    for (files.part = 1; files.part <= 2; ++files.part)
+        EXPECT_EQ(fairswitch::Run::load(files, 0).table_text(), alone);
+    files.part = 3;
+    EXPECT_THROW(fairswitch::Run::load(files, 0), Failure);
+}
+
+TEST_F(RunDirectory, LossesStandOnTopWithCpuAndTime) {
+    Stream s = experiment();
+    End end;
+    RingBooks& books = *end.add_rings();
+    books.set_cpu(5);
+    for (int kind = 0; kind < 3; ++kind) books.add_dropped(kind == 2 ? 77 : 0);
+    write(s, "complete", end);
+    const auto run = fairswitch::Run::load(RunFiles::find(dir_), 1);
+    EXPECT_EQ(run.table_text().rfind("!! 77 RECORDS LOST", 0), 0u);
+    EXPECT_NE(run.table_text().find("!! CPU 5: 77 decisions lost at the end"), std::string::npos);
+    EXPECT_NE(run.worst_text().find("!! CPU 5: 77 decisions lost at the end"), std::string::npos);
 }
 
 TEST_F(RunDirectory, WrongPathsAreNamed) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "userspace/log/losses.h"
+
 namespace fairswitch {
 namespace {
 
@@ -12,11 +14,6 @@ template <typename T>
 void sort_by_time(std::vector<T>& records) {
     std::stable_sort(records.begin(), records.end(),
                      [](const T& a, const T& b) { return a.stamp.time_ns < b.stamp.time_ns; });
-}
-
-uint64_t records_of(const model::Lost& lost) {
-    return uint64_t{lost.decisions} + lost.requeues + lost.delays + lost.wakes + lost.switches +
-           lost.tasks + lost.swaps + lost.markers;
 }
 
 }  // namespace

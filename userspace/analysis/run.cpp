@@ -2,6 +2,7 @@
 
 #include <google/protobuf/text_format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -28,6 +29,23 @@ std::vector<Block> planned_blocks(const Experiment& plan) {
     for (const ExperimentBlock& block : plan.blocks())
         if (block.void_reason().empty()) blocks.push_back({block.number(), block.begin_ns(), block.end_ns(), block.arm()});
     return blocks;
+}
+
+// The parts of a log are of several hosts or boots, whose clocks and pids have nothing to do with
+// each other.
+void check_part(const RunFiles& files, const std::vector<LogPart>& parts) {
+    if (files.part == 0 ? parts.size() == 1 : files.part <= parts.size()) return;
+    std::string list;
+    for (size_t i = 0; i < parts.size(); ++i)
+        list += fmt::format("\n  {}: {}", i + 1, describe(parts[i]));
+    fail(Exit::kUsage,
+         "{} holds {} recordings, which can't be taken together; choose one with --part N:{}",
+         files.log, parts.size(), list);
+}
+
+// Whether the record handed out last is of the part that is meant.
+bool is_meant(const RunFiles& files, const LogReader& reader) {
+    return reader.parts().size() == std::max<size_t>(files.part, 1);
 }
 
 std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
@@ -87,7 +105,7 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
     Run run;
     if (!files.plan.empty()) run.plan_ = read_plan(files.plan);
     if (run.plan_) run.command_ = CyclicCommand::parse(run.plan_->measure_command());
-    run.read_log_for_join(files.log);
+    run.read_log_for_join(files);
     run.read_samples(files.cyclictest);
     if (files.cyclictest_named && run.cyclic_->samples.empty())
         fail(
@@ -102,24 +120,28 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
              run.plan_ ? run.covered(planned_blocks(*run.plan_)) : find_blocks(*run.evidence_)));
     run.tally_ = std::make_unique<Tally>(run.join_->blocks);
     run.choose(worst, chosen);
-    run.read_log_for_decisions(files.log);
+    run.read_log_for_decisions(files);
     run.name_arms();
     return run;
 }
 
-void Run::read_log_for_join(const std::string& path) {
-    LogReader reader(path);
-    header_ = reader.header();
-    for (model::Record record; reader.next(record);) evidence_->add(record);
+void Run::read_log_for_join(const RunFiles& files) {
+    LogReader reader(files.log);
+    for (model::Record record; reader.next(record);)
+        if (is_meant(files, reader)) evidence_->add(record);
     evidence_->finish();
+    check_part(files, reader.parts());
+    const LogPart& part = reader.parts()[std::max<size_t>(files.part, 1) - 1];
+    header_ = part.header;
+    losses_ = part.losses;
     // Lost records have a warning of their own; a foreign layout costs nothing but speed.
     for (size_t i = 0; i < static_cast<size_t>(Badness::kCount); ++i) {
         const auto badness = static_cast<Badness>(i);
-        const uint64_t count = reader.validity().count(badness);
+        const uint64_t count = part.validity.count(badness);
         if (count == 0 || badness == Badness::kLost || badness == Badness::kForeignLayout) continue;
         warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
     }
-    cut_short_ = !reader.end();
+    cut_short_ = !part.end;
 }
 
 // Of a log that was cut short, the part of the blocks that it covers: rates over whole blocks would
@@ -184,9 +206,10 @@ void Run::choose(size_t worst, std::optional<SampleId> chosen) {
     decisions_ = std::make_unique<DecisionStore>(measured_pids(*join_), windows_of(*join_, told));
 }
 
-void Run::read_log_for_decisions(const std::string& path) {
-    LogReader reader(path);
+void Run::read_log_for_decisions(const RunFiles& files) {
+    LogReader reader(files.log);
     for (model::Record record; reader.next(record);) {
+        if (!is_meant(files, reader)) continue;
         tally_->add(record);
         decisions_->add(record);
     }
@@ -207,8 +230,11 @@ std::string Run::arm_name(uint32_t arm) const {
 
 Table Run::table() const {
     TableInput input{*evidence_,  *join_,     *tally_,
-                     *decisions_, arm_names_, plan_ ? &*plan_ : nullptr};
+                     *decisions_, arm_names_, plan_ ? &*plan_ : nullptr,
+                     losses_.total() - evidence_->records_lost()};
     Table table = build_table(input);
+    for (const std::string& line : losses_.lines(header_.start_monotonic_ns()))
+        table.warnings.push_back(line);
     for (const VariantInfo& variant : header_.variants()) table.variants.push_back(variant.id());
     table.warnings.insert(table.warnings.end(), warnings_.begin(), warnings_.end());
     for (const std::string& note : command_.notes) table.notes.push_back(note);
@@ -282,8 +308,9 @@ std::string Run::story(const Period& period) const {
 std::string Run::worst_text() const {
     std::string out;
     for (const std::string& warning : warnings_) out += "!! " + warning + "\n";
-    if (evidence_->records_lost())
-        out += fmt::format("!! {} RECORDS LOST\n", evidence_->records_lost());
+    if (losses_.total()) out += fmt::format("!! {} RECORDS LOST\n", losses_.total());
+    for (const std::string& line : losses_.lines(header_.start_monotonic_ns()))
+        out += "!! " + line + "\n";
     uint64_t late = 0, explained = 0;
     for (const Period& period : join_->periods) {
         if (!fate_in_table(period.fate) || period.latency_ns <= kLate_ns) continue;

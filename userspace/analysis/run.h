@@ -19,6 +19,7 @@
 #include "userspace/analysis/story.h"
 #include "userspace/analysis/table.h"
 #include "userspace/analysis/tally.h"
+#include "userspace/log/losses.h"
 
 namespace fairswitch {
 
@@ -32,6 +33,8 @@ struct RunFiles {
     std::string cyclictest;         // empty: none
     std::string plan;               // empty: none
     bool cyclictest_named = false;  // by the user, who expects samples in it
+    // Of a log of several recordings, the one that is meant, from 1; 0: there is only one.
+    size_t part = 0;
 
     // `path` is a run's directory or a log; `cyclictest` overrides the output found there.
     static RunFiles find(const std::string& path, const std::string& cyclictest = "");
@@ -65,17 +68,18 @@ class Run {
   private:
     Table table() const;
     void warn_of_blocks(Table& table) const;
-    void read_log_for_join(const std::string& path);
+    void read_log_for_join(const RunFiles& files);
     std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);
     void read_waker(std::istream& in);
     void choose(size_t worst, std::optional<SampleId> chosen);
-    void read_log_for_decisions(const std::string& path);
+    void read_log_for_decisions(const RunFiles& files);
     const Period* find(SampleId id) const;
     void name_arms();
     std::string story(const Period& period) const;
 
     Header header_;
+    Losses losses_;
     std::unique_ptr<Evidence> evidence_ = std::make_unique<Evidence>();
     std::optional<CyclicOutput> cyclic_;
     CyclicCommand command_;

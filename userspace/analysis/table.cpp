@@ -195,7 +195,7 @@ Table build_table(const TableInput& input) {
     }
     compare_arms(table, input);
     table.swaps = swap_times(input.evidence);
-    table.records_lost = input.evidence.records_lost();
+    table.records_lost = input.evidence.records_lost() + input.lost_untold;
     table.mixed_records = input.tally.mixed();
     table.notes = input.join.notes;
     if (input.plan) table.load = input.plan->load_result();

@@ -57,6 +57,7 @@ struct TableInput {
     const DecisionStore& decisions;
     const std::map<uint32_t, std::string>& arm_names;
     const Experiment* plan = nullptr;
+    uint64_t lost_untold = 0;  // records dropped that no Lost record tells of
 };
 
 Table build_table(const TableInput& input);

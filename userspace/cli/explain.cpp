@@ -25,13 +25,16 @@ class ExplainCommand : public Command {
         explain->add_option("--thread", thread_, "cyclictest's number of the thread, with --sample")
             ->capture_default_str()
             ->needs(cycle_option_);
+        explain->add_option("--part", part_, "Of a log joined of several recordings, the Nth")
+            ->check(CLI::PositiveNumber);
         explain->add_option("--cyclictest", cyclictest_,
                             "cyclictest -v output to join with the log");
         return explain;
     }
 
     int run() override {
-        const RunFiles files = RunFiles::find(path_, cyclictest_);
+        RunFiles files = RunFiles::find(path_, cyclictest_);
+        files.part = part_;
         if (cycle_option_->count() == 0) {
             std::cout << Run::load(files, worst_).worst_text();
             return 0;
@@ -44,6 +47,7 @@ class ExplainCommand : public Command {
   private:
     std::string path_;
     std::string cyclictest_;
+    size_t part_ = 0;
     size_t worst_ = 5;
     uint64_t cycle_ = 0;
     uint32_t thread_ = 0;

@@ -27,6 +27,7 @@ struct Options {
     std::string arm = "stock";
     std::string kinds;
     std::string graft;
+    bool zstd = false;
     std::vector<std::string> command;
 };
 
@@ -59,7 +60,9 @@ class Recording {
     int run() {
         const fsw_set set = session_.set(arm_.name == "stock" ? 0 : kArm, arm_.positions);
         for (const pid_t pid : watched_) session_.watch_process(pid);
-        LogWriter log(options_.output, header());
+        ignore_write_signals();
+        LogWriter log(options_.output, header(),
+                      options_.zstd ? LogWriter::Packing::kZstd : LogWriter::Packing::kPlain);
         Recorder recorder(session_, log, kinds_);
         recorder.start();
         fmt::print(stderr, "recording to {}, arm {} (swapped in {:.1f} us), {} watched\n",
@@ -173,7 +176,7 @@ class RecordCommand : public Command {
         auto* command =
             app.add_subcommand("record", "Record wakeup-preemption decisions into a log");
         command
-            ->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there")
+            ->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there; `-` is standard output")
             ->required();
         command
             ->add_option("--watch", options_.watch,
@@ -188,6 +191,8 @@ class RecordCommand : public Command {
             ->capture_default_str();
         command->add_option("--kinds", options_.kinds,
                             "Record kinds, separated by commas (default: all)");
+        command->add_flag("--zstd", options_.zstd,
+                          "Pack the log; whoever reads it finds out by itself");
         command->add_option("--graft", options_.graft,
                             "Manifest of the module's build, for the log (default: the one that "
                             "stood beside the module when it was loaded)");

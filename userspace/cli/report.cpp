@@ -15,6 +15,8 @@ class ReportCommand : public Command {
             "Needs no root and no module. A lone log without cyclictest output is "
             "reported from its records.");
         report->add_option("run", path_, "Directory written by `ab`, or a log (*.fsl)")->required();
+        report->add_option("--part", part_, "Of a log joined of several recordings, the Nth")
+            ->check(CLI::PositiveNumber);
         report->add_option("--cyclictest", cyclictest_,
                            "cyclictest -v output to join with the log");
         report
@@ -30,7 +32,9 @@ class ReportCommand : public Command {
     }
 
     int run() override {
-        std::cout << Run::load(RunFiles::find(path_, cyclictest_), 0).table_text(format_);
+        RunFiles files = RunFiles::find(path_, cyclictest_);
+        files.part = part_;
+        std::cout << Run::load(files, 0).table_text(format_);
         return 0;
     }
 
@@ -38,6 +42,7 @@ class ReportCommand : public Command {
     std::string path_;
     std::string cyclictest_;
     TableFormat format_ = TableFormat::kText;
+    size_t part_ = 0;
 };
 
 }  // namespace

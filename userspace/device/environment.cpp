@@ -1,6 +1,5 @@
 #include "userspace/device/environment.h"
 
-#include <google/protobuf/descriptor.pb.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -8,7 +7,9 @@
 #include <ctime>
 #include <sstream>
 
+#include "userspace/device/host.h"
 #include "userspace/device/proc_files.h"
+#include "userspace/log/schema.h"
 
 namespace fairswitch {
 namespace {
@@ -70,13 +71,6 @@ std::uint64_t clock_ns(clockid_t clock) {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-// This program's own schema, with everything that it imports: any protobuf tool can read the log.
-std::string schema() {
-    google::protobuf::FileDescriptorSet set;
-    Record::descriptor()->file()->CopyTo(set.add_file());
-    return set.SerializeAsString();
-}
-
 }  // namespace
 
 std::string running_build_id() {
@@ -109,7 +103,10 @@ Header describe_machine(const Device& device) {
     header.set_boot_id(first_line("/proc/sys/kernel/random/boot_id"));
     header.set_start_monotonic_ns(clock_ns(CLOCK_MONOTONIC));
     header.set_start_realtime_ns(clock_ns(CLOCK_REALTIME));
+    header.set_boot_realtime_ns(clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME));
+    header.set_clock("CLOCK_MONOTONIC, by ktime_get_mono_fast_ns()");
     header.set_cpus(device.info().cpus);
+    describe_host(header);
     header.set_ring_bytes(device.info().ring_bytes);
     for (const Variant& variant : device.variants()) {
         VariantInfo& info = *header.add_variants();
@@ -121,7 +118,7 @@ Header describe_machine(const Device& device) {
         add_setting(header, setting.name, first_line(setting.path));
     }
     add_config(header, name.release);
-    header.set_schema(schema());
+    header.set_schema(log_schema());
     return header;
 }
 

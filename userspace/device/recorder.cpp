@@ -85,6 +85,7 @@ void Recorder::drain_all() {
     for (RingMapping& ring : rings_) {
         ring.reader().drain([this](Bytes records) { log_.append(records); });
     }
+    log_.flush_if_due();
     publish_live();
 }
 

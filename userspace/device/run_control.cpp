@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "userspace/base/failure.h"
+#include "userspace/log/writer.h"
 
 namespace fairswitch {
 namespace {
@@ -68,6 +69,7 @@ void RunControl::become(char* const* arguments, int go, int trouble) {
     char byte;
     if (::read(go, &byte, 1) != 1) ::_exit(0);
     ::pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
+    restore_write_signals();
     ::execvp(arguments[0], arguments);
     const int error = errno;
     if (::write(trouble, &error, sizeof(error)) < 0) ::_exit(126);

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "userspace/base/failure.h"
+#include "userspace/log/writer.h"
 
 namespace fairswitch {
 namespace {
@@ -30,7 +31,7 @@ using namespace std::chrono_literals;
     dup2(output, STDERR_FILENO);
     signal(SIGINT, SIG_DFL);
     signal(SIGTERM, SIG_DFL);
-    signal(SIGPIPE, SIG_DFL);
+    restore_write_signals();
     char go = 0;
     if (read(hold, &go, 1) != 1) _exit(127);
     execl("/bin/sh", "sh", "-c", command, nullptr);

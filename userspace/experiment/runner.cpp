@@ -97,6 +97,7 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
         fairswitch::add_arm(header, arm_ids_[i], arms_[i]);
     keep_off_pinned_cpus();
     session_ = std::make_unique<Session>(std::move(device));
+    ignore_write_signals();
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
     recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds());
     write_text_proto(options_.out + "/experiment.textproto", "fairswitch.Plan", asked_);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "userspace/base/failure.h"
@@ -13,6 +14,7 @@ namespace fairswitch {
 namespace {
 
 constexpr std::size_t kBufferBytes = 1 << 20;
+constexpr std::size_t kLeastHeader = 16;  // bytes that tell what a file is
 constexpr std::uint32_t kMaxCpus = 1 << 16;
 constexpr std::byte kHeaderTag{(Record::kHeaderFieldNumber << 3) | 2};
 
@@ -34,9 +36,10 @@ std::string hex(Bytes bytes) {
     return result;
 }
 
-std::uint64_t sum(const model::Lost& lost) {
-    return std::uint64_t{lost.decisions} + lost.requeues + lost.delays + lost.wakes +
-           lost.switches + lost.tasks + lost.swaps + lost.markers;
+std::uint64_t difference(std::uint64_t a, std::uint64_t b) { return a > b ? a - b : b - a; }
+
+std::uint64_t entry(const google::protobuf::RepeatedField<std::uint64_t>& list, int at) {
+    return at < list.size() ? list.Get(at) : 0;
 }
 
 }  // namespace
@@ -45,7 +48,7 @@ LogReader::LogReader(const std::string& path)
     : LogReader(open_log(path), path == "-" ? "standard input" : path) {}
 
 LogReader::LogReader(Descriptor file, std::string name)
-    : name_(std::move(name)), file_(std::move(file)), buffer_(kBufferBytes) {
+    : name_(std::move(name)), source_(std::move(file), name_), buffer_(kBufferBytes) {
     read_header();
 }
 
@@ -59,27 +62,34 @@ bool LogReader::fill() {
         end_of_bytes_ -= std::exchange(begin_, 0);
     }
     if (end_of_bytes_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
-    ssize_t n;
-    do {
-        n = ::read(file_.get(), buffer_.data() + end_of_bytes_, buffer_.size() - end_of_bytes_);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0) fail(Exit::kRunFailed, "{}: can't read the log: {}", name_, std::strerror(errno));
+    const std::size_t n = source_.read(std::span(buffer_).subspan(end_of_bytes_));
     at_end_of_file_ = n == 0;
-    end_of_bytes_ += static_cast<std::size_t>(n);
+    end_of_bytes_ += n;
     return n > 0;
 }
 
 // The log can't be followed further: counts why and hands out nothing more.
 Bytes LogReader::stop(Badness why, std::uint64_t count) {
-    if (count > 0) validity_.add(why, count);
+    if (count > 0 && !parts_.empty()) bad(why, count);
     begin_ = end_of_bytes_;
     return {};
+}
+
+Bytes LogReader::stop_at_end(std::uint64_t unread) {
+    if (source_.corrupt_bytes() > 0) return stop(Badness::kCorruptFrame, source_.corrupt_bytes());
+    return stop(Badness::kTornTail, unread + source_.torn_bytes());
 }
 
 // The next whole record, prefix included; empty at the end.
 Bytes LogReader::next_bytes() {
     while (true) {
         const Bytes rest = unread();
+        if (source_.plain() && LogSource::starts_frame(rest)) {
+            source_.unpack(rest);
+            begin_ = end_of_bytes_ = 0;
+            at_end_of_file_ = false;
+            continue;
+        }
         const Framing frame = framing(rest);
         if (frame.prefix < 0) {
             std::uint64_t lost = rest.size();
@@ -89,18 +99,31 @@ Bytes LogReader::next_bytes() {
         const std::size_t whole = static_cast<std::size_t>(frame.prefix) + frame.length;
         if (frame.prefix > 0 && rest.size() >= whole) {
             begin_ += whole;
-            consumed_ += whole;
             return rest.first(whole);
         }
-        if (!fill()) return stop(Badness::kTornTail, rest.size());
+        if (!fill()) return stop_at_end(rest.size());
     }
 }
 
-void LogReader::read_header() {
-    while (unread().size() < 16 && fill()) {
+// The first bytes, unpacked if they are packed.
+Bytes LogReader::begin_of_log() {
+    const auto fill_to = [this](std::size_t bytes) {
+        while (unread().size() < bytes && fill()) {
+        }
+    };
+    fill_to(kLeastHeader);
+    if (LogSource::starts_frame(unread())) {
+        source_.unpack(unread());
+        begin_ = end_of_bytes_ = 0;
+        at_end_of_file_ = false;
+        fill_to(kLeastHeader);
     }
-    const Bytes start = unread();
-    if (start.empty()) {
+    return unread();
+}
+
+void LogReader::read_header() {
+    const Bytes start = begin_of_log();
+    if (start.empty() && source_.bytes() == 0) {
         fail(Exit::kUsage, "{} is empty; expected a log of `fairswitch record`", name_);
     }
     const std::string begins = hex(start);
@@ -123,14 +146,22 @@ void LogReader::read_header() {
              "holding a Header, as `fairswitch record -o FILE.fsl` writes",
              name_, begins);
     }
-    header_ = std::move(*scratch_.mutable_header());
+    begin_part(std::move(*scratch_.mutable_header()));
+}
+
+void LogReader::begin_part(Header&& header) {
+    if (!parts_.empty()) finish_part();
+    parts_.emplace_back().header = std::move(header);
+    sequences_.clear();
+    stored_.clear();
 }
 
 bool LogReader::next(model::Record& record) {
     while (!finished_) {
         const Bytes bytes = next_bytes();
         if (bytes.empty()) {
-            finish();
+            finished_ = true;
+            finish_part();
         } else if (decode(bytes, record)) {
             ++records_;
             account(record);
@@ -141,80 +172,130 @@ bool LogReader::next(model::Record& record) {
 }
 
 bool LogReader::decode(Bytes bytes, model::Record& record) {
-    const bool known = overlay(bytes, record) || decode_message(bytes, record);
-    if (known && end_) validity_.add(Badness::kAfterEnd);
-    return known;
+    if (overlay(bytes, record)) {
+        kind_ = std::to_integer<unsigned>(bytes[offsetof(fsw_frame, kind_tag)]) >> 3;
+    } else if (!decode_message(bytes, record)) {
+        return false;
+    }
+    if (end()) bad(Badness::kAfterEnd);
+    return true;
 }
 
 // What isn't in the kernel's layout. False if it is nothing to hand out.
 bool LogReader::decode_message(Bytes bytes, model::Record& record) {
     const Bytes payload = bytes.subspan(static_cast<std::size_t>(framing(bytes).prefix));
     if (!scratch_.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-        validity_.add(Badness::kUndecodable);
+        bad(Badness::kUndecodable);
         return false;
     }
+    kind_ = static_cast<unsigned>(scratch_.kind_case());
     switch (scratch_.kind_case()) {
         case Record::kHeader:
-            validity_.add(Badness::kSecondHeader);
+            begin_part(std::move(*scratch_.mutable_header()));
             return false;
         case Record::kEnd:
-            if (end_) validity_.add(Badness::kAfterEnd);
-            end_ = scratch_.end();
+            if (end()) bad(Badness::kAfterEnd);
+            parts_.back().end = std::move(*scratch_.mutable_end());
             return false;
         case Record::kPad:
             return false;
         case Record::KIND_NOT_SET:
-            validity_.add(Badness::kUnknownKind);
+            bad(Badness::kUnknownKind);
             return false;
-        case Record::kSample:
-            ++fallbacks_;
-            return from_message(scratch_, record);
         default:
-            ++fallbacks_;
-            validity_.add(Badness::kForeignLayout);
-            return from_message(scratch_, record);
+            return known_kind(record);
     }
+}
+
+// Samples are written by programs, so they have no layout of the kernel's.
+bool LogReader::known_kind(model::Record& record) {
+    if (!from_message(scratch_, record)) {
+        bad(Badness::kUnknownKind);
+        return false;
+    }
+    ++fallbacks_;
+    if (kind_ != Record::kSampleFieldNumber) bad(Badness::kForeignLayout);
+    return true;
 }
 
 void LogReader::account(const model::Record& record) {
-    if (const auto* lost = std::get_if<model::Lost>(&record)) {
-        validity_.add(Badness::kLost, sum(*lost));
-    }
+    ++parts_.back().records;
+    if (const auto* lost = std::get_if<model::Lost>(&record)) parts_.back().losses.add(*lost);
     const model::Stamp* stamp = model::stamp_of(record);
-    if (stamp == nullptr || stamp->seq == 0 || stamp->rq_cpu >= kMaxCpus) return;
-    if (stamp->rq_cpu >= sequences_.size()) sequences_.resize(stamp->rq_cpu + 1);
-    Sequence& sequence = sequences_[stamp->rq_cpu];
-    if (sequence.records++ == 0) sequence.lowest = sequence.highest = stamp->seq;
-    sequence.lowest = std::min(sequence.lowest, stamp->seq);
-    sequence.highest = std::max(sequence.highest, stamp->seq);
+    if (stamp == nullptr) return;
+    account_sequence(*stamp);
+    if (stamp->cpu >= kMaxCpus) return;
+    if (stamp->cpu >= stored_.size()) stored_.resize(stamp->cpu + 1);
+    ++stored_[stamp->cpu][kind_ % FSW_KIND_COUNT];
 }
 
-// What was dropped at the very end is told by no Lost record, since none was stored behind it; the
-// End record's books have it.
-void LogReader::account_drops() {
-    if (!end_) return;
-    std::uint64_t dropped = 0;
-    for (const RingBooks& books : end_->rings()) {
-        for (const std::uint64_t count : books.dropped()) dropped += count;
-    }
-    const std::uint64_t told = validity_.count(Badness::kLost);
-    if (dropped > told) validity_.add(Badness::kLost, dropped - told);
+void LogReader::account_sequence(const model::Stamp& stamp) {
+    if (stamp.seq == 0 || stamp.rq_cpu >= kMaxCpus) return;
+    if (stamp.rq_cpu >= sequences_.size()) sequences_.resize(stamp.rq_cpu + 1);
+    Sequence& sequence = sequences_[stamp.rq_cpu];
+    if (sequence.records++ == 0) sequence.lowest = sequence.highest = stamp.seq;
+    sequence.lowest = std::min(sequence.lowest, stamp.seq);
+    sequence.highest = std::max(sequence.highest, stamp.seq);
+}
+
+void LogReader::finish_part() {
+    LogPart& part = parts_.back();
+    if (!part.end) bad(Badness::kNoEnd);
+    if (part.end) part.losses.settle(*part.end);
+    bad(Badness::kLost, part.losses.total());
+    check_sequences();
+    check_books();
 }
 
 // Records of one runqueue come from several rings, so only at the end is it known which numbers are
 // missing between the lowest and the highest.
-void LogReader::finish() {
-    finished_ = true;
-    if (!end_) validity_.add(Badness::kNoEnd);
-    account_drops();
+void LogReader::check_sequences() {
     for (const Sequence& sequence : sequences_) {
         if (sequence.records == 0) continue;
-        const std::uint64_t span = sequence.highest - sequence.lowest + 1;
-        if (span > sequence.records) validity_.add(Badness::kSequenceGap, span - sequence.records);
-        if (span < sequence.records) {
-            validity_.add(Badness::kSequenceRepeat, sequence.records - span);
+        // Numbers from 1 to the greatest there is span one more than fits.
+        const std::uint64_t steps = sequence.highest - sequence.lowest;
+        const std::uint64_t more = sequence.records - 1;
+        if (steps > more) bad(Badness::kSequenceGap, steps - more);
+        if (steps < more) bad(Badness::kSequenceRepeat, more - steps);
+    }
+}
+
+void LogReader::check_books() {
+    if (!end() || end()->rings().empty()) return;
+    for (const RingBooks& books : end()->rings()) {
+        if (books.cpu() >= stored_.size()) stored_.resize(std::min(books.cpu(), kMaxCpus) + 1);
+        KindCounts& found = stored_[std::min(books.cpu(), kMaxCpus)];
+        for (int kind = 0; kind < FSW_KIND_COUNT; ++kind) {
+            const std::uint64_t stored = entry(books.stored(), kind);
+            bad(Badness::kBooksOff, difference(stored, std::exchange(found[kind], 0)));
+            if (kind == FSW_KIND_LOST || kind == FSW_KIND_PAD) continue;
+            bad(Badness::kBooksUnbalanced,
+                difference(entry(books.produced(), kind), stored + entry(books.dropped(), kind)));
         }
     }
+    // What is left came from rings that the books don't know.
+    for (const KindCounts& found : stored_) {
+        for (const std::uint64_t count : found) bad(Badness::kBooksOff, count);
+    }
+}
+
+Validity LogReader::validity() const {
+    Validity sum;
+    for (const LogPart& part : parts_) sum.add(part.validity);
+    return sum;
+}
+
+std::string describe(const LogPart& part) {
+    const Header& header = part.header;
+    const auto seconds = static_cast<std::time_t>(header.start_realtime_ns() / 1'000'000'000);
+    std::tm when{};
+    ::gmtime_r(&seconds, &when);
+    char begun[32] = "";
+    std::strftime(begun, sizeof(begun), "%Y-%m-%d %H:%M:%S UTC", &when);
+    std::string host = header.host().empty() ? "unnamed" : header.host();
+    if (!header.host_id().empty()) host += fmt::format(" ({})", header.host_id());
+    return fmt::format("host {}, kernel {}, begun {}, {} records", host, header.kernel_release(),
+                       begun, part.records);
 }
 
 }  // namespace fairswitch

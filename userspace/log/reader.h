@@ -1,9 +1,14 @@
-// Reads a decision log from a file or a pipe, record by record, in the order of the file.
+// Reads a decision log from a file or a pipe, packed or not, record by record, in the order of the
+// file.
 //
 // That is the order in which rings were drained: records of one CPU are in order of time, records
 // of one runqueue are ordered by Stamp.seq only, since several CPUs can write about it.
+//
+// Logs may be joined by `cat`, of several hosts too: each Header begins a new part, with books,
+// sequence numbers and clock of its own. Who compares records has to keep parts apart.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,11 +16,25 @@
 
 #include "proto/record.pb.h"
 #include "userspace/log/descriptor.h"
+#include "userspace/log/losses.h"
 #include "userspace/log/model.h"
 #include "userspace/log/overlay.h"
+#include "userspace/log/source.h"
 #include "userspace/log/validity.h"
 
 namespace fairswitch {
+
+// One recording: from a Header to the next or to the end of the file.
+struct LogPart {
+    Header header;
+    std::optional<End> end;  // absent when the recording wasn't closed properly
+    Validity validity;
+    Losses losses;
+    std::uint64_t records = 0;  // handed out
+};
+
+// "host lab, kernel 6.12.117, begun 2026-01-01 12:00:00 UTC, 1234 records".
+std::string describe(const LogPart& part);
 
 class LogReader {
   public:
@@ -24,19 +43,23 @@ class LogReader {
     explicit LogReader(const std::string& path);
     LogReader(Descriptor file, std::string name);
 
-    const Header& header() const { return header_; }
-
-    // The next record. False at the end of the log or where its framing is lost; validity() and
-    // end() are complete then. Pad, Header and End records aren't handed out.
+    // The next record. False at the end of the log or where its framing is lost; everything told
+    // below is complete then. Pad, Header and End records aren't handed out.
     bool next(model::Record& record);
 
-    // The End record; absent when the log wasn't closed properly.
-    const std::optional<End>& end() const { return end_; }
-    const Validity& validity() const { return validity_; }
+    // Never empty; the last one is that of the record handed out last. A part is complete once the
+    // next one has begun.
+    const std::vector<LogPart>& parts() const { return parts_; }
+
+    // Of the part being read.
+    const Header& header() const { return parts_.back().header; }
+    const std::optional<End>& end() const { return parts_.back().end; }
+    // Of all parts together.
+    Validity validity() const;
 
     std::uint64_t records() const { return records_; }      // handed out
     std::uint64_t fallbacks() const { return fallbacks_; }  // of these, decoded by libprotobuf
-    std::uint64_t bytes() const { return consumed_; }
+    std::uint64_t bytes() const { return source_.bytes(); }  // of the file, read so far
 
   private:
     // Sequence numbers seen of one runqueue.
@@ -46,32 +69,41 @@ class LogReader {
         std::uint64_t records = 0;
     };
 
+    // Records handed out of one CPU's ring.
+    using KindCounts = std::array<std::uint64_t, FSW_KIND_COUNT>;
+
     Bytes next_bytes();
     Bytes stop(Badness why, std::uint64_t count);
+    Bytes stop_at_end(std::uint64_t unread);
     Bytes unread() const;
     bool fill();
+    Bytes begin_of_log();
     void read_header();
     bool decode(Bytes bytes, model::Record& record);
     bool decode_message(Bytes bytes, model::Record& record);
+    bool known_kind(model::Record& record);
+    void begin_part(Header&& header);
+    void finish_part();
     void account(const model::Record& record);
-    void account_drops();
-    void finish();
+    void account_sequence(const model::Stamp& stamp);
+    void check_sequences();
+    void check_books();
+    void bad(Badness badness, std::uint64_t count = 1) { parts_.back().validity.add(badness, count); }
 
     std::string name_;
-    Descriptor file_;
+    LogSource source_;
     std::vector<std::byte> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_of_bytes_ = 0;
     bool at_end_of_file_ = false;
     bool finished_ = false;
-    Header header_;
     Record scratch_;
-    std::optional<End> end_;
-    Validity validity_;
+    std::vector<LogPart> parts_;
     std::vector<Sequence> sequences_;  // by Stamp.rq_cpu
+    std::vector<KindCounts> stored_;   // by Stamp.cpu
+    unsigned kind_ = 0;                // of the record decoded last
     std::uint64_t records_ = 0;
     std::uint64_t fallbacks_ = 0;
-    std::uint64_t consumed_ = 0;
 };
 
 }  // namespace fairswitch

@@ -16,13 +16,15 @@ constexpr std::array<Text, static_cast<std::size_t>(Badness::kCount)> kTexts = {
     {"framing_lost", "bytes not readable behind a record of impossible length"},
     {"undecodable", "framed records that are no Record message"},
     {"unknown_kind", "records of a kind that this program doesn't know"},
-    {"second_header", "headers that aren't the first record: were logs joined?"},
-    {"after_end", "records behind the End record: were logs joined?"},
+    {"corrupt_frame", "bytes of a zstd frame that can't be unpacked and of what follows it"},
+    {"after_end", "records behind the End record, without a header of their own"},
     {"no_end", "End record missing: the recorder was killed or its disk was full"},
     {"foreign_layout", "records decoded the slow way: another version or tool wrote them"},
     {"lost", "records dropped by the kernel because a ring was full"},
     {"sequence_gap", "sequence numbers that no record of their runqueue has"},
     {"sequence_repeat", "records more than there are sequence numbers on their runqueue"},
+    {"books_off", "records by which the recorder's books and the file differ"},
+    {"books_unbalanced", "records by which the books' produced isn't stored + dropped"},
 }};
 
 }  // namespace

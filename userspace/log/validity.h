@@ -14,13 +14,15 @@ enum class Badness : std::size_t {
     kFramingLost,     // an impossible record length; nothing after it can be read
     kUndecodable,     // a framed record that is no Record message
     kUnknownKind,     // a Record of a kind that this program doesn't know
-    kSecondHeader,    // a Header that isn't the first record
+    kCorruptFrame,    // a zstd frame that can't be unpacked (count: bytes); nothing after it is read
     kAfterEnd,        // a record behind the End record
     kNoEnd,           // no End record: the recorder was killed or the disk was full
     kForeignLayout,   // decoded, but not in the kernel's layout: another version or tool wrote it
     kLost,            // records that the kernel dropped, as its Lost records tell
     kSequenceGap,     // sequence numbers that no record of their runqueue has
     kSequenceRepeat,  // more records than sequence numbers on a runqueue
+    kBooksOff,        // records that the recorder's books have and the file hasn't, or the reverse
+    kBooksUnbalanced, // books in which produced isn't stored + dropped
     kCount,
 };
 
@@ -35,6 +37,9 @@ class Validity {
     }
     std::uint64_t count(Badness badness) const {
         return counts_[static_cast<std::size_t>(badness)];
+    }
+    void add(const Validity& other) {
+        for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
     }
     // One line per badness that occurred; empty when the log is whole. kForeignLayout alone costs
     // nothing but speed, and is told as well.
