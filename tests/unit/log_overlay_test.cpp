@@ -7,6 +7,7 @@
 #include <random>
 
 #include "tests/unit/log_files.h"
+#include "tests/unit/random_records.h"
 #include "tests/unit/records.h"
 
 namespace fairswitch {
@@ -17,7 +18,6 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::UnknownField;
 using google::protobuf::UnknownFieldSet;
-using Random = std::mt19937_64;
 
 #define FSW_EXPECT_u7(name) EXPECT_EQ(a.name, b.name) << #name;
 #define FSW_EXPECT_f32(name) EXPECT_EQ(a.name, b.name) << #name;
@@ -51,7 +51,6 @@ FSW_EXPECT_MESSAGE(Swap, SWAP)
 FSW_EXPECT_MESSAGE(Lost, LOST)
 FSW_EXPECT_MESSAGE(Marker, MARKER)
 
-
 void expect_same(const model::Record& a, const model::Record& b) {
     ASSERT_EQ(a.index(), b.index());
     std::visit(
@@ -61,55 +60,6 @@ void expect_same(const model::Record& a, const model::Record& b) {
                 expect_same(kind, *std::get_if<Kind>(&b));
         },
         a);
-}
-
-// Often a value at an edge: 0, all ones, the sign's bit.
-std::uint64_t some_value(Random& random) {
-    constexpr std::uint64_t kEdges[] = {0, 1, ~0ull, 1ull << 63, 1ull << 31, (1ull << 63) - 1, 0x7f};
-    return random() % 3 == 0 ? kEdges[random() % std::size(kEdges)] : random();
-}
-
-#define FSW_RANDOM_u7(number, name) body.name = some_value(random) & 0x7f;
-#define FSW_RANDOM_f32(number, name) body.name = static_cast<std::uint32_t>(some_value(random));
-#define FSW_RANDOM_s32(number, name) body.name = static_cast<std::int32_t>(some_value(random));
-#define FSW_RANDOM_f64(number, name) body.name = some_value(random);
-#define FSW_RANDOM_s64(number, name) body.name = static_cast<std::int64_t>(some_value(random));
-#define FSW_RANDOM_comm(number, name) \
-    for (char& c : body.name) c = static_cast<char>(some_value(random));
-#define FSW_RANDOM_stamp(number, name) randomise(body.name, random);
-// An absent submessage keeps bytes that mean nothing, but its tags and lengths stand.
-#define FSW_RANDOM_SUB(name)                                        \
-    randomise(body.name, random);                                   \
-    if (random() % 3 == 0) body.name##_tag = FSW_TAG_VOID;
-#define FSW_RANDOM_entity(number, name) FSW_RANDOM_SUB(name)
-#define FSW_RANDOM_queue(number, name) FSW_RANDOM_SUB(name)
-#define FSW_RANDOM_timer(number, name) FSW_RANDOM_SUB(name)
-#define FSW_RANDOM(number, type, name) FSW_RANDOM_##type(number, name)
-#define FSW_RANDOM_MESSAGE(message, MESSAGE) \
-    void randomise(fsw_##message& body, Random& random) { FSW_##MESSAGE##_FIELDS(FSW_RANDOM) }
-FSW_RANDOM_MESSAGE(stamp, STAMP)
-FSW_RANDOM_MESSAGE(entity, ENTITY)
-FSW_RANDOM_MESSAGE(queue, QUEUE)
-FSW_RANDOM_MESSAGE(timer, TIMER)
-#define FSW_RANDOM_KIND(number, message, MESSAGE) FSW_RANDOM_MESSAGE(message, MESSAGE)
-FSW_KINDS(FSW_RANDOM_KIND)
-#undef FSW_RANDOM_KIND
-
-template <typename Packed>
-std::string random_record(Random& random) {
-    Packed record = record_template<Packed>();
-    randomise(record.body, random);
-    return bytes_of(record);
-}
-
-// One of every kind.
-std::vector<std::string> random_records(Random& random) {
-    std::vector<std::string> records;
-#define FSW_ADD(number, message, MESSAGE) \
-    records.push_back(random_record<fsw_##message##_record>(random));
-    FSW_KINDS(FSW_ADD)
-#undef FSW_ADD
-    return records;
 }
 
 // The same message as another writer could put it: shortest lengths, fields in any order, and
@@ -127,8 +77,8 @@ std::string reencoded(const std::string& bytes, const Descriptor* type, Random& 
         if (random() % 4 == 0) out.AddVarint(1000 + static_cast<int>(random() % 1000), random());
         if (field.number() == 15 && random() % 2 == 0) continue;  // filling
         if (known != nullptr && known->message_type() != nullptr) {
-            out.AddLengthDelimited(field.number(), reencoded(field.length_delimited(),
-                                                             known->message_type(), random));
+            out.AddLengthDelimited(
+                field.number(), reencoded(field.length_delimited(), known->message_type(), random));
         } else {
             out.AddField(field);
         }
@@ -149,7 +99,8 @@ std::string with_length(const std::string& message) {
 class RandomRecords : public ::testing::Test {
   protected:
     // Seeds are printed, so that a failure can be had again.
-    RandomRecords() : seed_(std::random_device()()), random_(seed_), trace_(__FILE__, __LINE__, seed_) {}
+    RandomRecords()
+        : seed_(std::random_device()()), random_(seed_), trace_(__FILE__, __LINE__, seed_) {}
 
     const unsigned seed_;
     Random random_;

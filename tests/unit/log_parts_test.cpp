@@ -49,9 +49,9 @@ std::string packed(const std::string& records) {
 
 TEST(LogParts, EachHeaderBeginsAPartOfItsOwn) {
     // Sequence numbers and books of different hosts have nothing to do with each other.
-    LogReader reader = reader_of(header_of("first") + marker(1, 5) + marker(2, 6) +
-                                 end_of(2, 0, 2) + header_of("second") + marker(3, 100) +
-                                 end_of(1, 0, 1));
+    LogReader reader =
+        reader_of(header_of("first") + marker(1, 5) + marker(2, 6) + end_of(2, 0, 2) +
+                  header_of("second") + marker(3, 100) + end_of(1, 0, 1));
     model::Record record;
     ASSERT_TRUE(reader.next(record));
     EXPECT_EQ(reader.header().host(), "first");
@@ -71,8 +71,8 @@ TEST(LogParts, EachHeaderBeginsAPartOfItsOwn) {
 }
 
 TEST(LogParts, APartWithoutEndIsCountedThere) {
-    LogReader reader = reader_of(header_of("killed") + marker(1) + header_of("whole") + marker(2) +
-                                 end_bytes());
+    LogReader reader =
+        reader_of(header_of("killed") + marker(1) + header_of("whole") + marker(2) + end_bytes());
     read_all(reader);
     EXPECT_EQ(reader.parts()[0].validity.count(Badness::kNoEnd), 1u);
     EXPECT_EQ(reader.parts()[1].validity.count(Badness::kNoEnd), 0u);
@@ -82,7 +82,8 @@ TEST(LogParts, APartWithoutEndIsCountedThere) {
 TEST(LogParts, PackedAndPlainMayFollowEachOther) {
     const std::string plain = header_of("plain") + marker(1) + end_bytes();
     for (const std::string& bytes :
-         {plain + packed(marker(2)), packed(marker(2)) + plain, packed(marker(1)) + packed(marker(2)),
+         {plain + packed(marker(2)), packed(marker(2)) + plain,
+          packed(marker(1)) + packed(marker(2)),
           plain + packed(marker(2)) + plain + packed(marker(3)) + plain}) {
         LogReader reader = reader_of(bytes);
         std::size_t records = 0;
@@ -137,9 +138,10 @@ TEST(Losses, AreToldByCpuKindAndTime) {
     EXPECT_EQ(losses.total(), 247u);
     const auto lines = losses.lines(1'000'000'000);
     ASSERT_EQ(lines.size(), 2u);
-    EXPECT_EQ(lines[0],
-              "CPU 1: 240 decisions, 6 wakes lost in 2 stretches, from 1.000 s to 2.500 s; the ring "
-              "was full");
+    EXPECT_EQ(
+        lines[0],
+        "CPU 1: 240 decisions, 6 wakes lost in 2 stretches, from 1.000 s to 2.500 s; the ring "
+        "was full");
     EXPECT_EQ(lines[1], "CPU 3: 1 tasks lost at the end; the ring was full");
 }
 

@@ -83,8 +83,8 @@ TEST(LogReader, TellsAHeaderThatIsCut) {
 TEST(LogReader, CountsEachBadRecordAndGoesOn) {
     const std::string undecodable("\x04\x12\x7f\x00\x00", 5);  // a Decision longer than its record
     const std::string unknown("\x04\xa2\x06\x01x", 5);         // field 100 of Record
-    LogReader reader = reader_of(header_bytes() + undecodable + marker(1) + unknown +
-                                 marker(2) + end_bytes() + marker(3));
+    LogReader reader = reader_of(header_bytes() + undecodable + marker(1) + unknown + marker(2) +
+                                 end_bytes() + marker(3));
     EXPECT_EQ(read_all(reader).size(), 3u);
     const Validity validity = reader.validity();
     EXPECT_EQ(validity.count(Badness::kUndecodable), 1u);

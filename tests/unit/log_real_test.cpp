@@ -49,9 +49,9 @@ TEST(RealRecords, HaveEveryKind) {
 // The values of one, as the analysis sees them.
 TEST(RealDecision, OverlayHasItsValues) {
     model::Record record;
-    const testing::RealCase& pick = *std::find_if(std::begin(testing::kRealCases), std::end(testing::kRealCases), [](const testing::RealCase& one) {
-        return std::string_view(one.name) == "Decision";
-    });
+    const testing::RealCase& pick = *std::find_if(
+        std::begin(testing::kRealCases), std::end(testing::kRealCases),
+        [](const testing::RealCase& one) { return std::string_view(one.name) == "Decision"; });
     ASSERT_TRUE(overlay(testing::as_bytes(testing::bytes_of_hex(pick.hex)), record));
     const auto& decision = std::get<model::Decision>(record);
     EXPECT_EQ(decision.path, FSW_PATH_PICK_PREEMPT);

@@ -176,7 +176,8 @@ class RecordCommand : public Command {
         auto* command =
             app.add_subcommand("record", "Record wakeup-preemption decisions into a log");
         command
-            ->add_option("-o,--output", options_.output, "Log to write (*.fsl), replaced if there; `-` is standard output")
+            ->add_option("-o,--output", options_.output,
+                         "Log to write (*.fsl), replaced if there; `-` is standard output")
             ->required();
         command
             ->add_option("--watch", options_.watch,

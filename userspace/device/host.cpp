@@ -21,8 +21,8 @@ std::uint64_t hash(const std::string& text) {
 }
 
 std::string host_id(const std::string& root) {
-    for (const char* path : {"/etc/machine-id", "/sys/class/dmi/id/product_uuid",
-                             "/proc/sys/kernel/random/boot_id"}) {
+    for (const char* path :
+         {"/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/proc/sys/kernel/random/boot_id"}) {
         const std::string id = first_line(root + path);
         if (!id.empty()) return fmt::format("{:016x}", hash("fairswitch " + id));
     }
@@ -45,8 +45,7 @@ std::optional<std::uint32_t> node_of(const fs::path& directory) {
         const std::string name = it->path().filename();
         std::uint32_t node = 0;
         if (!name.starts_with("node")) continue;
-        const auto [rest, bad] =
-            std::from_chars(name.data() + 4, name.data() + name.size(), node);
+        const auto [rest, bad] = std::from_chars(name.data() + 4, name.data() + name.size(), node);
         if (bad == std::errc() && rest == name.data() + name.size()) return node;
     }
     return std::nullopt;

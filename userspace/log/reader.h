@@ -57,8 +57,8 @@ class LogReader {
     // Of all parts together.
     Validity validity() const;
 
-    std::uint64_t records() const { return records_; }      // handed out
-    std::uint64_t fallbacks() const { return fallbacks_; }  // of these, decoded by libprotobuf
+    std::uint64_t records() const { return records_; }       // handed out
+    std::uint64_t fallbacks() const { return fallbacks_; }   // of these, decoded by libprotobuf
     std::uint64_t bytes() const { return source_.bytes(); }  // of the file, read so far
 
   private:
@@ -88,7 +88,9 @@ class LogReader {
     void account_sequence(const model::Stamp& stamp);
     void check_sequences();
     void check_books();
-    void bad(Badness badness, std::uint64_t count = 1) { parts_.back().validity.add(badness, count); }
+    void bad(Badness badness, std::uint64_t count = 1) {
+        parts_.back().validity.add(badness, count);
+    }
 
     std::string name_;
     LogSource source_;

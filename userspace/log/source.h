@@ -3,7 +3,8 @@
 // Plain stretches and frames may follow each other in any order: logs are joined by `cat`. Frames
 // are recognised by their first bytes, which no record can have: as a record they would be one of
 // 40 bytes whose first field has number 758. Whoever reads records looks for them at the border of
-// a record (starts_frame()) and hands back what it has (unpack()); the end of a frame is found here.
+// a record (starts_frame()) and hands back what it has (unpack()); the end of a frame is found
+// here.
 #pragma once
 
 #include <cstddef>
@@ -57,8 +58,8 @@ class LogSource {
     const std::string name_;
     Descriptor file_;
     std::unique_ptr<ZSTD_DCtx_s, FreeContext> context_;  // made when the first frame is seen
-    // At a border: the frame before has ended, and what follows hasn't been looked at yet, so that a
-    // pipe isn't waited for before its records are handed out.
+    // At a border: the frame before has ended, and what follows hasn't been looked at yet, so that
+    // a pipe isn't waited for before its records are handed out.
     enum class Mode { kPlain, kFrame, kBorder };
     Mode mode_ = Mode::kPlain;
     std::vector<std::byte> packed_;  // read from the file, not yet handed out

@@ -10,19 +10,19 @@
 namespace fairswitch {
 
 enum class Badness : std::size_t {
-    kTornTail,        // the file ends inside a record (count: bytes)
-    kFramingLost,     // an impossible record length; nothing after it can be read
-    kUndecodable,     // a framed record that is no Record message
-    kUnknownKind,     // a Record of a kind that this program doesn't know
-    kCorruptFrame,    // a zstd frame that can't be unpacked (count: bytes); nothing after it is read
-    kAfterEnd,        // a record behind the End record
-    kNoEnd,           // no End record: the recorder was killed or the disk was full
-    kForeignLayout,   // decoded, but not in the kernel's layout: another version or tool wrote it
-    kLost,            // records that the kernel dropped, as its Lost records tell
-    kSequenceGap,     // sequence numbers that no record of their runqueue has
-    kSequenceRepeat,  // more records than sequence numbers on a runqueue
-    kBooksOff,        // records that the recorder's books have and the file hasn't, or the reverse
-    kBooksUnbalanced, // books in which produced isn't stored + dropped
+    kTornTail,       // the file ends inside a record (count: bytes)
+    kFramingLost,    // an impossible record length; nothing after it can be read
+    kUndecodable,    // a framed record that is no Record message
+    kUnknownKind,    // a Record of a kind that this program doesn't know
+    kCorruptFrame,   // a zstd frame that can't be unpacked (count: bytes); nothing after it is read
+    kAfterEnd,       // a record behind the End record
+    kNoEnd,          // no End record: the recorder was killed or the disk was full
+    kForeignLayout,  // decoded, but not in the kernel's layout: another version or tool wrote it
+    kLost,           // records that the kernel dropped, as its Lost records tell
+    kSequenceGap,    // sequence numbers that no record of their runqueue has
+    kSequenceRepeat,   // more records than sequence numbers on a runqueue
+    kBooksOff,         // records that the recorder's books have and the file hasn't, or the reverse
+    kBooksUnbalanced,  // books in which produced isn't stored + dropped
     kCount,
 };
 
