@@ -91,6 +91,8 @@ union fsw_argument {
 	struct fsw_record_ctl record;
 	struct fsw_watch watch;
 	struct fsw_mark mark;
+	struct fsw_filter filter;
+	struct fsw_trigger trigger;
 };
 
 static int fsw_session_ioctl(struct file *file, struct fsw_session *session)
@@ -126,6 +128,12 @@ static int fsw_do_ioctl(struct file *file, unsigned int command,
 		return fsw_session_watch(file, &argument->watch);
 	case FSW_IOC_MARK:
 		return fsw_session_mark(file, &argument->mark);
+	case FSW_IOC_FILTER:
+		return fsw_session_filter(file, &argument->filter);
+	case FSW_IOC_TRIGGER:
+		return fsw_session_trigger(file, &argument->trigger);
+	case FSW_IOC_REARM:
+		return fsw_session_rearm(file);
 	default:
 		return -ENOTTY;
 	}

@@ -55,34 +55,39 @@
 #define fsw_hygiene(rq)		(!!(fsw_word(cpu_of(rq)) & FSW_WORD_HYGIENE))
 
 /* Off is one load and one test; the work is out of line. */
-#define FSW_TAP(rq, call)					\
+#define FSW_TAP_IF(rq, wanted, call)				\
 	do {							\
-		if (unlikely(fsw_word(cpu_of(rq)) & FSW_WORD_RECORDING))	\
+		if (unlikely(fsw_word(cpu_of(rq)) & (wanted)))	\
 			__##call;				\
 	} while (0)
+
+/* Any listener wants these. */
+#define FSW_TAP(rq, call)	FSW_TAP_IF(rq, FSW_WORD_TAPS, call)
+/* These tell of entities. */
+#define FSW_TAP_FULL(rq, call)	FSW_TAP_IF(rq, FSW_WORD_FULL, call)
 
 #define fsw_tap_enter(rq, p, wake_flags)			\
 	do {							\
 		this_cpu_inc(fsw_decisions);			\
 		FSW_TAP(rq, fsw_tap_enter(rq, p, wake_flags));	\
 	} while (0)
-#define fsw_tap_compare(rq, cfs_rq, se, pse)	FSW_TAP(rq, fsw_tap_compare(rq, cfs_rq, se, pse))
-#define fsw_tap_short_cancel(rq)		FSW_TAP(rq, fsw_tap_short_cancel())
+#define fsw_tap_compare(rq, cfs_rq, se, pse)	FSW_TAP_FULL(rq, fsw_tap_compare(rq, cfs_rq, se, pse))
+#define fsw_tap_short_cancel(rq)		FSW_TAP_FULL(rq, fsw_tap_short_cancel())
 #define fsw_tap_preempt_path(rq, path)		FSW_TAP(rq, fsw_tap_preempt_path(path))
 #define fsw_tap_keep_path(rq, path)		FSW_TAP(rq, fsw_tap_keep_path(path))
-#define fsw_tap_short(rq)			FSW_TAP(rq, fsw_tap_short())
-#define fsw_tap_short_nominee(rq, is_next)	FSW_TAP(rq, fsw_tap_short_nominee(is_next))
-#define fsw_tap_short_buddy(rq, is_next)	FSW_TAP(rq, fsw_tap_short_buddy(is_next))
+#define fsw_tap_short(rq)			FSW_TAP_FULL(rq, fsw_tap_short())
+#define fsw_tap_short_nominee(rq, is_next)	FSW_TAP_FULL(rq, fsw_tap_short_nominee(is_next))
+#define fsw_tap_short_buddy(rq, is_next)	FSW_TAP_FULL(rq, fsw_tap_short_buddy(is_next))
 #define fsw_tap_picked(rq, cfs_rq, se)		FSW_TAP(rq, fsw_tap_picked(cfs_rq, se))
-#define fsw_tap_dequeue_delayed(rq, se)		FSW_TAP(rq, fsw_tap_dequeue_delayed(se))
+#define fsw_tap_dequeue_delayed(rq, se)		FSW_TAP_FULL(rq, fsw_tap_dequeue_delayed(se))
 #define fsw_tap_leave(rq, p, path)		FSW_TAP(rq, fsw_tap_leave(rq, p, path))
-#define fsw_tap_requeue_enter(cfs_rq, se)	FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_enter(cfs_rq, se))
-#define fsw_tap_requeue_lag(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_lag(cfs_rq, se))
-#define fsw_tap_requeue_clock(cfs_rq)		FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_clock(cfs_rq))
-#define fsw_tap_lag_clamp(cfs_rq, raises)	FSW_TAP(rq_of(cfs_rq), fsw_tap_lag_clamp(raises))
-#define fsw_tap_requeue_leave(cfs_rq, se)	FSW_TAP(rq_of(cfs_rq), fsw_tap_requeue_leave(cfs_rq, se))
-#define fsw_tap_delay_enter(cfs_rq, se, flags)	FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_enter(cfs_rq, se, flags))
-#define fsw_tap_delay_leave(cfs_rq, se)		FSW_TAP(rq_of(cfs_rq), fsw_tap_delay_leave(cfs_rq, se))
+#define fsw_tap_requeue_enter(cfs_rq, se)	FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_requeue_enter(cfs_rq, se))
+#define fsw_tap_requeue_lag(cfs_rq, se)		FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_requeue_lag(cfs_rq, se))
+#define fsw_tap_requeue_clock(cfs_rq)		FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_requeue_clock(cfs_rq))
+#define fsw_tap_lag_clamp(cfs_rq, raises)	FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_lag_clamp(raises))
+#define fsw_tap_requeue_leave(cfs_rq, se)	FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_requeue_leave(cfs_rq, se))
+#define fsw_tap_delay_enter(cfs_rq, se, flags)	FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_delay_enter(cfs_rq, se, flags))
+#define fsw_tap_delay_leave(cfs_rq, se)		FSW_TAP_FULL(rq_of(cfs_rq), fsw_tap_delay_leave(cfs_rq, se))
 
 /* A pick whose result is recorded. */
 #define fsw_tapped(rq, cfs_rq, pick)				\

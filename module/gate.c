@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
+#include <linux/lockdep.h>
+#include <linux/mutex.h>
 #include <linux/rbtree.h>
 #include <linux/smp.h>
 
@@ -9,6 +11,14 @@
 #include "fairswitch_variants.h"
 
 DEFINE_PER_CPU(u64, fsw_gates);
+
+/*
+ * Who listens. A leaf lock of its own: the trace event comes here with
+ * tracepoints_mutex held, which the session takes inside its own lock.
+ */
+static DEFINE_MUTEX(fsw_listeners_mutex);
+static u64 fsw_listeners[FSW_LISTENER_COUNT];
+static bool fsw_gates_open;
 
 static struct {
 	u32 arm;
@@ -119,7 +129,7 @@ static void fsw_swap_locked(struct rq *rq, struct fsw_set *set,
 	u64 *word = &per_cpu(fsw_gates, cpu_of(rq));
 	u64 old = *word;
 	u64 new = fsw_word_make(set->arm, set->generation, set->positions) |
-		  (old & FSW_WORD_RECORDING);
+		  (old & FSW_WORD_LISTENING);
 	u32 delayed = rq->cfs.h_nr_queued - rq->cfs.h_nr_runnable;
 	u32 zeroed = 0;
 
@@ -130,7 +140,7 @@ static void fsw_swap_locked(struct rq *rq, struct fsw_set *set,
 	}
 	WRITE_ONCE(*word, new);
 	set->delayed_in_flight += delayed;
-	if (new & FSW_WORD_RECORDING)
+	if (new & FSW_WORD_LISTENING)
 		fsw_record_swap(rq, set, reason, old, delayed, zeroed);
 }
 
@@ -171,18 +181,37 @@ void fsw_gate_swap(struct fsw_set *set, enum fsw_swap_reason reason)
 	fsw_in_force.hygiene = hygiene;
 }
 
-void fsw_gate_recording(bool on)
+static void fsw_gate_tell(void)
 {
+	u64 wanted = 0;
 	unsigned long flags;
-	int cpu;
+	int cpu, i;
 
+	lockdep_assert_held(&fsw_listeners_mutex);
+	for (i = 0; i < FSW_LISTENER_COUNT; i++)
+		wanted |= fsw_gates_open ? fsw_listeners[i] : 0;
 	for_each_possible_cpu(cpu) {
 		struct rq *rq = cpu_rq(cpu);
 		u64 *word = &per_cpu(fsw_gates, cpu);
 
 		raw_spin_rq_lock_irqsave(rq, flags);
-		WRITE_ONCE(*word, on ? *word | FSW_WORD_RECORDING :
-				       *word & ~FSW_WORD_RECORDING);
+		WRITE_ONCE(*word, (*word & ~FSW_WORD_LISTENING) | wanted);
 		raw_spin_rq_unlock_irqrestore(rq, flags);
 	}
+}
+
+void fsw_gate_listen(enum fsw_listener listener, u64 wanted)
+{
+	mutex_lock(&fsw_listeners_mutex);
+	fsw_listeners[listener] = wanted;
+	fsw_gate_tell();
+	mutex_unlock(&fsw_listeners_mutex);
+}
+
+void fsw_gate_open(bool open)
+{
+	mutex_lock(&fsw_listeners_mutex);
+	fsw_gates_open = open;
+	fsw_gate_tell();
+	mutex_unlock(&fsw_listeners_mutex);
 }

@@ -2,12 +2,13 @@
 /*
  * The gate word: one per CPU, of the CPU whose runqueue is decided about.
  *
- *   63        32 31     24 23    18  17         16       15        0
- *   +------------+---------+--------+-----------+---------+---------+
- *   | generation | arm     | 0      | recording | hygiene | with    |
- *   +------------+---------+--------+-----------+---------+---------+
+ *   63        32 31     24 23    19  18     17     16        15        0
+ *   +------------+---------+--------+------+------+---------+---------+
+ *   | generation | arm     | 0      | full | taps | hygiene | with    |
+ *   +------------+---------+--------+------+------+---------+---------+
  *
- * Bit n of `with` is variant n's position. The word is only stored while that
+ * Bit n of `with` is variant n's position. `taps`: somebody listens to the
+ * decisions; `full`: and to what entities they are about. The word is only stored while that
  * runqueue's lock is held, and gates and taps only read it under the same
  * lock: no lock hold ever sees two arms.
  */
@@ -22,7 +23,9 @@
 
 #define FSW_WORD_WITH		0xffffULL
 #define FSW_WORD_HYGIENE	(1ULL << 16)
-#define FSW_WORD_RECORDING	(1ULL << 17)
+#define FSW_WORD_TAPS		(1ULL << 17)
+#define FSW_WORD_FULL		(1ULL << 18)
+#define FSW_WORD_LISTENING	(FSW_WORD_TAPS | FSW_WORD_FULL)
 #define FSW_WORD_ARM_SHIFT	24
 #define FSW_WORD_ARM_MAX	255
 #define FSW_WORD_GENERATION_SHIFT	32
@@ -53,8 +56,20 @@ void fsw_gate_init(void);
  */
 void fsw_gate_swap(struct fsw_set *set, enum fsw_swap_reason reason);
 
-/* Turns the recording bit of every word on or off, under the locks. */
-void fsw_gate_recording(bool on);
+enum fsw_listener {
+	FSW_LISTENER_RECORD,
+	FSW_LISTENER_TRACE,
+	FSW_LISTENER_COUNT,
+};
+
+/*
+ * What a listener wants of the taps: 0, FSW_WORD_TAPS or FSW_WORD_LISTENING.
+ * In force while the gates are open, in every word, under the locks.
+ */
+void fsw_gate_listen(enum fsw_listener listener, u64 wanted);
+
+/* Patching is complete, or unpatching begins: then nobody hears anything. */
+void fsw_gate_open(bool open);
 
 /* The arm of the last swap. */
 void fsw_gate_status(struct fsw_status *status);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The taps around delayed dequeue: going to sleep, leaving, and waking again. */
+#include "filter.h"
 #include "gate.h"
 #include "lag_tap.h"
 #include "read.h"
@@ -63,11 +64,25 @@ static u32 fsw_curr_branches(const struct cfs_rq *cfs_rq,
 	return cfs_rq->curr == se ? FSW_LAG_CURR_IS_ENTITY : 0;
 }
 
+static bool fsw_lag_wanted(struct cfs_rq *cfs_rq, const struct sched_entity *se,
+			   enum fsw_kind kind)
+{
+	if (!(fsw_ring_kinds() & BIT(kind)))
+		return false;
+	if (fsw_filter_passes_entity(rq_of(cfs_rq), se, kind))
+		return true;
+	fsw_ring_filtered(kind);
+	return false;
+}
+
 void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se)
 {
 	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
 	struct fsw_requeue *requeue = &s->requeue.body;
 
+	s->requeue_open = fsw_lag_wanted(cfs_rq, se, FSW_KIND_REQUEUE);
+	if (!s->requeue_open)
+		return;
 	memcpy(&s->requeue, &fsw_requeue_template, sizeof(s->requeue));
 	requeue->stamp.time_ns = ktime_get_mono_fast_ns();
 	fsw_read_entity(&requeue->entity, cfs_rq, se);
@@ -79,7 +94,6 @@ void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se)
 		requeue->lag_stored_ns = se->vlag;
 	}
 	s->stale_before = max(s->stale_before, fsw_curr_stale(cfs_rq));
-	s->requeue_open = true;
 }
 
 void __fsw_tap_requeue_clock(struct cfs_rq *cfs_rq)
@@ -92,9 +106,11 @@ void __fsw_tap_requeue_lag(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
 	struct fsw_requeue *requeue = &s->requeue.body;
 
-	requeue->curr_stale_ns = fsw_curr_stale(cfs_rq);
-	if (s->stale_before && !requeue->curr_stale_ns)
-		requeue->branches |= FSW_LAG_CLOCK_UPDATED;
+	if (s->requeue_open) {
+		requeue->curr_stale_ns = fsw_curr_stale(cfs_rq);
+		if (s->stale_before && !requeue->curr_stale_ns)
+			requeue->branches |= FSW_LAG_CLOCK_UPDATED;
+	}
 	s->stale_before = 0;
 }
 
@@ -103,6 +119,8 @@ void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	struct fsw_lag_scratch *s = this_cpu_ptr(fsw_lag_scratch);
 	struct fsw_requeue *requeue = &s->requeue.body;
 
+	if (!s->requeue_open)
+		return;
 	s->requeue_open = false;
 	/* Where the kernel has just left the lag in vlag. */
 	if (!FSW_HYGIENE_NEEDED || static_key_enabled(&sched_feat_keys[__SCHED_FEAT_DELAY_ZERO]) ||
@@ -124,7 +142,8 @@ void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
 	struct fsw_delay *delay = &s->delay.body;
 
 	s->was_delayed = se->sched_delayed;
-	s->delay_open = s->was_delayed || (flags & DEQUEUE_SLEEP);
+	s->delay_open = (s->was_delayed || (flags & DEQUEUE_SLEEP)) &&
+			fsw_lag_wanted(cfs_rq, se, FSW_KIND_DELAY);
 	if (!s->delay_open)
 		return;
 	memcpy(&s->delay, &fsw_delay_template, sizeof(s->delay));

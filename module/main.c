@@ -3,6 +3,7 @@
 #include <linux/module.h>
 
 #include "device.h"
+#include "filter.h"
 #include "gate.h"
 #include "lag_tap.h"
 #include "patch.h"
@@ -65,6 +66,7 @@ static void __exit fsw_exit(void)
 	fsw_lag_tap_exit();
 	fsw_tap_exit();
 	fsw_task_exit();
+	fsw_filter_exit();
 	fsw_ring_destroy();
 }
 

@@ -12,6 +12,7 @@
 #include <trace/events/sched.h>
 #include <trace/events/timer.h>
 
+#include "flight.h"
 #include "probe.h"
 #include "read.h"
 #include "ring.h"
@@ -37,7 +38,11 @@ static DEFINE_PER_CPU(u64, fsw_switches);
  * lost to a race costs some Switch records, never memory.
  */
 enum { FSW_WAITING_MAX = 64 };
-static struct task_struct *fsw_waiting[FSW_WAITING_MAX];
+struct fsw_waiter {
+	struct task_struct *task;
+	u64 woken_ns;	/* 0: was preempted, not woken */
+};
+static struct fsw_waiter fsw_waiting[FSW_WAITING_MAX];
 static atomic_t fsw_waiting_count = ATOMIC_INIT(0);
 
 static const struct fsw_wake_record fsw_wake_template =
@@ -45,30 +50,59 @@ static const struct fsw_wake_record fsw_wake_template =
 static const struct fsw_switch_record fsw_switch_template =
 	FSW_RECORD_TEMPLATE(FSW_KIND_SWITCH, switch, SWITCH);
 
-static void fsw_waiting_add(struct task_struct *p)
+static struct fsw_waiter *fsw_waiting_find(const struct task_struct *p)
 {
 	int i;
 
 	for (i = 0; i < FSW_WAITING_MAX; i++)
-		if (READ_ONCE(fsw_waiting[i]) == p)
-			return;
-	for (i = 0; i < FSW_WAITING_MAX; i++) {
-		if (!cmpxchg(&fsw_waiting[i], NULL, p)) {
-			atomic_inc(&fsw_waiting_count);
-			return;
-		}
-	}
+		if (READ_ONCE(fsw_waiting[i].task) == p)
+			return &fsw_waiting[i];
+	return NULL;
 }
 
-static void fsw_waiting_remove(struct task_struct *p)
+static struct fsw_waiter *fsw_waiting_take(struct task_struct *p)
 {
+	int i;
+
+	for (i = 0; i < FSW_WAITING_MAX; i++) {
+		if (!cmpxchg(&fsw_waiting[i].task, NULL, p)) {
+			atomic_inc(&fsw_waiting_count);
+			return &fsw_waiting[i];
+		}
+	}
+	return NULL;
+}
+
+static void fsw_waiting_add(struct task_struct *p, u64 woken_ns)
+{
+	struct fsw_waiter *waiter = fsw_waiting_find(p);
+
+	if (!waiter)
+		waiter = fsw_waiting_take(p);
+	if (waiter)
+		WRITE_ONCE(waiter->woken_ns, woken_ns);
+}
+
+/*
+ * When it was woken, 0 if it isn't listed or was preempted. The time goes
+ * before the slot does: whoever takes it next starts without one, so that a
+ * task which is switched in just then has no latency rather than another's.
+ */
+static u64 fsw_waiting_remove(struct task_struct *p)
+{
+	u64 woken_ns = 0;
 	int i;
 
 	if (!atomic_read(&fsw_waiting_count))
-		return;
-	for (i = 0; i < FSW_WAITING_MAX; i++)
-		if (cmpxchg(&fsw_waiting[i], p, NULL) == p)
+		return 0;
+	for (i = 0; i < FSW_WAITING_MAX; i++) {
+		if (READ_ONCE(fsw_waiting[i].task) != p)
+			continue;
+		woken_ns = max(woken_ns, xchg(&fsw_waiting[i].woken_ns, 0));
+		if (cmpxchg(&fsw_waiting[i].task, p, NULL) == p)
 			atomic_dec(&fsw_waiting_count);
+	}
+	return woken_ns;
 }
 
 /*
@@ -83,7 +117,7 @@ static bool fsw_waits_here(int cpu)
 	if (!atomic_read(&fsw_waiting_count))
 		return false;
 	for (i = 0; i < FSW_WAITING_MAX; i++) {
-		const struct task_struct *p = READ_ONCE(fsw_waiting[i]);
+		const struct task_struct *p = READ_ONCE(fsw_waiting[i].task);
 
 		if (p && task_cpu(p) == cpu)
 			return true;
@@ -128,7 +162,7 @@ static void fsw_probe_waking(void *data, struct task_struct *p)
 	fsw_read_timer(wake, p);
 	fsw_task_seen(p);
 	if (p != current)
-		fsw_waiting_add(p);
+		fsw_waiting_add(p, wake->stamp.time_ns);
 	fsw_ring_publish(&record, sizeof(record), FSW_KIND_WAKE,
 			 smp_processor_id(), false);
 	local_irq_restore(flags);
@@ -143,15 +177,16 @@ static void fsw_probe_switch(void *data, bool preempt,
 	struct fsw_switch *to = &record.body;
 	int cpu = smp_processor_id();
 	bool wanted = fsw_waits_here(cpu);
+	u64 woken_ns;
 
 	__this_cpu_inc(fsw_switches);
-	fsw_waiting_remove(next);
+	woken_ns = fsw_waiting_remove(next);
 	if (prev_state != TASK_RUNNING)
 		fsw_waiting_remove(prev);
 	if (!wanted && !fsw_watched(prev) && !fsw_watched(next))
 		return;
 	if (prev_state == TASK_RUNNING && fsw_watched(prev))
-		fsw_waiting_add(prev);
+		fsw_waiting_add(prev, 0);
 	record = fsw_switch_template;
 	to->stamp.time_ns = ktime_get_mono_fast_ns();
 	to->prev_pid = prev->pid;
@@ -161,6 +196,10 @@ static void fsw_probe_switch(void *data, bool preempt,
 	fsw_task_seen(prev);
 	fsw_task_seen(next);
 	fsw_ring_publish(&record, sizeof(record), FSW_KIND_SWITCH, cpu, true);
+	/* The clock may have stepped back. */
+	if (woken_ns && to->stamp.time_ns > woken_ns)
+		fsw_flight_switched_in(to->stamp.time_ns - woken_ns,
+				       to->stamp.time_ns);
 }
 
 /*

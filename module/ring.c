@@ -14,8 +14,10 @@
 #define FSW_MEMCPY(to, from, n)	memcpy(to, from, n)
 #include "ring_core.h"
 
+#include "flight.h"
 #include "gate.h"
 #include "ring.h"
+#include "task.h"
 
 enum {
 	FSW_RING_MIN_KB = 64,
@@ -32,13 +34,16 @@ struct fsw_cpu_ring {
 	struct fsw_ring core;
 	void *area;	/* consumer page, producer page, data */
 	struct irq_work wake;
+	u64 retell;	/* overwriting: tasks are told anew when head is here */
 };
 
 static DEFINE_PER_CPU(struct fsw_cpu_ring *, fsw_rings);
 /* Of the runqueue of that CPU: counts under its lock, whoever holds it. */
 static DEFINE_PER_CPU(u64, fsw_seq);
 static DECLARE_WAIT_QUEUE_HEAD(fsw_readers);
-static u32 fsw_kinds;
+static u32 fsw_kinds __read_mostly;
+static bool fsw_overwrite __read_mostly;
+static bool fsw_frozen __read_mostly;
 
 u64 fsw_ring_size(void)
 {
@@ -138,11 +143,36 @@ void fsw_ring_reset(void)
 
 		memset(producer->produced, 0, sizeof(producer->produced));
 		memset(producer->dropped, 0, sizeof(producer->dropped));
+		memset(producer->filtered, 0, sizeof(producer->filtered));
+		memset(producer->overwritten, 0, sizeof(producer->overwritten));
+		producer->lost_first_ns = 0;
+		producer->lost_last_ns = 0;
 		memset(&ring->loss, 0, sizeof(ring->loss));
 		ring->tail = ring->head;
 		ring->due = ring->head;
 		smp_store_release(&ring->consumer->tail, ring->head);
 	}
+}
+
+/*
+ * What a Task record said is overwritten in time. Each quarter of a ring tells
+ * its tasks anew, so whatever is left in it can be named, but for what stands
+ * in the oldest quarter.
+ */
+static void fsw_ring_publish_over(struct fsw_cpu_ring *ring, void *record,
+				  u32 bytes, enum fsw_kind kind)
+{
+	u64 time_ns = ((struct fsw_marker_record *)record)->body.stamp.time_ns;
+
+	if (fsw_ring_frozen()) {
+		fsw_ring_refuse(&ring->core, kind, time_ns);
+		return;
+	}
+	fsw_ring_put_over(&ring->core, record, bytes, kind, time_ns);
+	if (ring->core.head < ring->retell)
+		return;
+	ring->retell = ring->core.head + fsw_ring_watermark();
+	fsw_task_forget_here();
 }
 
 /* All kinds begin with frame and stamp, so one struct serves them all. */
@@ -160,9 +190,79 @@ void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
 	stamp->rq_cpu = rq_cpu;
 	stamp->arm = fsw_word_arm(word);
 	stamp->generation = fsw_word_generation(word);
+	if (fsw_overwrite) {
+		fsw_ring_publish_over(ring, record, bytes, kind);
+		return;
+	}
 	fsw_ring_put(&ring->core, record, bytes, kind, stamp->time_ns);
 	if (fsw_ring_reader_due(&ring->core, fsw_ring_watermark()))
 		irq_work_queue(&ring->wake);
+}
+
+void fsw_ring_filtered(enum fsw_kind kind)
+{
+	u64 *count = &this_cpu_read(fsw_rings)->core.producer->filtered[kind];
+
+	if (READ_ONCE(fsw_kinds) & BIT(kind))
+		WRITE_ONCE(*count, *count + 1);
+}
+
+u64 fsw_ring_filtered_sum(void)
+{
+	u64 sum = 0;
+	int cpu, kind;
+
+	for_each_possible_cpu(cpu)
+		for (kind = 0; kind < FSW_KIND_COUNT; kind++)
+			sum += READ_ONCE(per_cpu(fsw_rings, cpu)->core.producer->filtered[kind]);
+	return sum;
+}
+
+void fsw_ring_set_overwrite(bool on)
+{
+	int cpu;
+
+	fsw_overwrite = on;
+	fsw_frozen = false;
+	for_each_possible_cpu(cpu) {
+		struct fsw_cpu_ring *ring = per_cpu(fsw_rings, cpu);
+
+		ring->core.overwrite = on;
+		ring->core.loss.pending = false;
+		ring->retell = ring->core.head + fsw_ring_watermark();
+		fsw_ring_empty(&ring->core);
+	}
+}
+
+/* Pairs with the release in fsw_ring_thaw(): a writer then sees an empty ring. */
+bool fsw_ring_frozen(void)
+{
+	return smp_load_acquire(&fsw_frozen);
+}
+
+void fsw_ring_freeze(void)
+{
+	WRITE_ONCE(fsw_frozen, true);
+	/* Writers have interrupts off: none that didn't see it is left after this. */
+	synchronize_rcu();
+}
+
+void fsw_ring_thaw(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		fsw_ring_empty(&per_cpu(fsw_rings, cpu)->core);
+	smp_store_release(&fsw_frozen, false);
+	/* Nobody counts a drop any more: the next freeze has times of its own. */
+	synchronize_rcu();
+	for_each_possible_cpu(cpu)
+		per_cpu(fsw_rings, cpu)->core.loss.pending = false;
+}
+
+void fsw_ring_wake_readers(void)
+{
+	wake_up_interruptible(&fsw_readers);
 }
 
 static unsigned long fsw_ring_unread(int cpu)
@@ -177,6 +277,8 @@ __poll_t fsw_ring_poll(struct file *file, poll_table *wait)
 	int cpu;
 
 	poll_wait(file, &fsw_readers, wait);
+	if (fsw_overwrite)
+		return fsw_flight_frozen() ? EPOLLPRI : 0;
 	for_each_possible_cpu(cpu)
 		if (fsw_ring_unread(cpu) > fsw_ring_watermark())
 			return EPOLLIN | EPOLLRDNORM;

@@ -33,6 +33,22 @@ u32 fsw_ring_kinds(void);
 void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
 		      bool rq_locked);
 
+/* A record of this kind was left out by the filter. Interrupts are off. */
+void fsw_ring_filtered(enum fsw_kind kind);
+u64 fsw_ring_filtered_sum(void);
+
+/*
+ * Overwriting rings, for the flight recorder: empties them. No writer may be
+ * left, as for destroy.
+ */
+void fsw_ring_set_overwrite(bool on);
+/* From its return on nothing is stored: what comes is counted as dropped. */
+void fsw_ring_freeze(void);
+/* Stores again, in empty rings. */
+void fsw_ring_thaw(void);
+bool fsw_ring_frozen(void);
+void fsw_ring_wake_readers(void);
+
 int fsw_ring_mmap(struct vm_area_struct *vma);
 __poll_t fsw_ring_poll(struct file *file, poll_table *wait);
 

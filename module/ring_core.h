@@ -43,6 +43,7 @@ struct fsw_ring {
 	__u64 head;
 	__u64 tail;	/* copy of the last believable tail: reloaded only when it matters */
 	__u64 due;	/* the reader isn't woken again before head is here */
+	bool overwrite;	/* then tail is the oldest record's, and loss tells of freezes */
 	struct fsw_ring_loss loss;
 };
 
@@ -61,6 +62,7 @@ static inline void fsw_ring_init(struct fsw_ring *ring,
 	ring->head = 0;
 	ring->tail = 0;
 	ring->due = 0;
+	ring->overwrite = false;
 	ring->loss = none;
 	producer->magic = FSW_RING_MAGIC;
 	producer->abi = FSW_ABI;
@@ -162,7 +164,7 @@ static inline __u64 fsw_ring_store_lost(struct fsw_ring *ring, __u64 head,
 	lost.body.stamp.seq = 0;
 	lost.body.first_ns = ring->loss.first_ns;
 	lost.body.last_ns = ring->loss.last_ns;
-	lost.body.decisions = by_kind[FSW_KIND_DECISION];
+	lost.body.decisions = by_kind[FSW_KIND_DECISION] + by_kind[FSW_KIND_BRIEF];
 	lost.body.requeues = by_kind[FSW_KIND_REQUEUE];
 	lost.body.delays = by_kind[FSW_KIND_DELAY];
 	lost.body.wakes = by_kind[FSW_KIND_WAKE];
@@ -185,6 +187,66 @@ static inline void fsw_ring_drop(struct fsw_ring *ring, unsigned int kind,
 	ring->loss.last_ns = time_ns;
 	ring->loss.by_kind[kind]++;
 	FSW_STORE(dropped, *dropped + 1);
+}
+
+/* While frozen: counted, with the times in the producer's page. */
+static inline void fsw_ring_refuse(struct fsw_ring *ring, unsigned int kind,
+				   __u64 time_ns)
+{
+	struct fsw_ring_producer *producer = ring->producer;
+	__u64 *produced = &producer->produced[kind & (FSW_KIND_COUNT - 1)];
+	__u64 *dropped = &producer->dropped[kind & (FSW_KIND_COUNT - 1)];
+
+	FSW_STORE(produced, *produced + 1);
+	FSW_STORE(dropped, *dropped + 1);
+	if (!ring->loss.pending)
+		FSW_STORE(&producer->lost_first_ns, time_ns);
+	ring->loss.pending = true;
+	FSW_STORE(&producer->lost_last_ns, time_ns);
+}
+
+/*
+ * Gives up whole records, the oldest first, until `end` fits. Nobody but this
+ * side can have written their lengths.
+ */
+static inline void fsw_ring_make_room(struct fsw_ring *ring, __u64 end)
+{
+	while (end - ring->tail > ring->bytes) {
+		const __u8 *old = ring->data + (ring->tail & (ring->bytes - 1));
+		unsigned int kind = old[2] >> 3 & (FSW_KIND_COUNT - 1);
+		__u64 *overwritten = &ring->producer->overwritten[kind];
+
+		ring->tail += 2 + ((old[0] & 0x7f) | (__u64)old[1] << 7);
+		if (kind != FSW_KIND_PAD)
+			FSW_STORE(overwritten, *overwritten + 1);
+	}
+	FSW_STORE(&ring->producer->oldest, ring->tail);
+}
+
+/* Never without room, unless the record is longer than the ring can take. */
+static inline bool fsw_ring_put_over(struct fsw_ring *ring, const void *record,
+				     __u32 bytes, unsigned int kind,
+				     __u64 time_ns)
+{
+	__u64 *produced = &ring->producer->produced[kind & (FSW_KIND_COUNT - 1)];
+	__u64 end = fsw_ring_after(ring, ring->head, bytes);
+
+	if (end - ring->head > ring->bytes) {
+		fsw_ring_refuse(ring, kind, time_ns);
+		return false;
+	}
+	FSW_STORE(produced, *produced + 1);
+	fsw_ring_make_room(ring, end);
+	ring->head = fsw_ring_store(ring, ring->head, record, bytes);
+	FSW_STORE_RELEASE(&ring->producer->head, ring->head);	/* B */
+	return true;
+}
+
+/* Forgets what an overwriting ring holds. No writer stores meanwhile. */
+static inline void fsw_ring_empty(struct fsw_ring *ring)
+{
+	ring->tail = ring->head;
+	FSW_STORE(&ring->producer->oldest, ring->tail);
 }
 
 /*

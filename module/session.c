@@ -5,6 +5,8 @@
 #include <linux/timekeeping.h>
 #include <linux/workqueue.h>
 
+#include "filter.h"
+#include "flight.h"
 #include "gate.h"
 #include "probe.h"
 #include "ring.h"
@@ -21,7 +23,7 @@ enum {
 
 #define FSW_ALL_VARIANTS	((u32)((1ULL << FSW_VARIANT_COUNT) - 1))
 #define FSW_KIND_BIT(number, message, MESSAGE)	BIT(FSW_KIND_##MESSAGE) |
-#define FSW_ALL_KINDS		(FSW_KINDS(FSW_KIND_BIT) 0)
+#define FSW_ALL_KINDS		((FSW_KINDS(FSW_KIND_BIT) 0) & ~BIT(FSW_KIND_BRIEF))
 
 static DEFINE_MUTEX(fsw_mutex);
 
@@ -49,11 +51,12 @@ static void fsw_recording_stop(void)
 {
 	if (!fsw_ring_kinds())
 		return;
-	fsw_gate_recording(false);
+	fsw_gate_listen(FSW_LISTENER_RECORD, 0);
 	fsw_probe_detach();
 	fsw_ring_set_kinds(0);
 	/* Taps run with interrupts off: none is left in a ring after this. */
 	synchronize_rcu();
+	fsw_flight_stop();
 }
 
 static void fsw_session_end(enum fsw_swap_reason reason)
@@ -98,6 +101,7 @@ void fsw_session_open(void)
 {
 	mutex_lock(&fsw_mutex);
 	fsw_session.open = true;
+	fsw_gate_open(true);
 	mutex_unlock(&fsw_mutex);
 }
 
@@ -106,6 +110,7 @@ void fsw_session_close(void)
 	mutex_lock(&fsw_mutex);
 	fsw_session.open = false;
 	fsw_session_end(FSW_SWAP_UNPATCH);
+	fsw_gate_open(false);
 	mutex_unlock(&fsw_mutex);
 	cancel_delayed_work_sync(&fsw_watchdog);
 	/* No patched function still holds a word that it read before. */
@@ -131,6 +136,8 @@ static int fsw_begin_locked(struct file *file, struct fsw_session *session)
 	fsw_ring_reset();
 	fsw_task_forget();
 	fsw_watch_change(&(struct fsw_watch){ .op = FSW_WATCH_CLEAR });
+	fsw_filter_change(&(struct fsw_filter){});
+	fsw_flight_setup(&(struct fsw_trigger){});
 	fsw_session.owner = file;
 	fsw_session.opener = get_task_pid(current, PIDTYPE_TGID);
 	fsw_session.lease_ms = session->lease_ms;
@@ -208,13 +215,27 @@ int fsw_session_set(struct fsw_set *set)
 	return error;
 }
 
+/* A Brief tells of no entity, and Requeue and Delay are about one. */
+static u32 fsw_kinds_of(const struct fsw_record_ctl *ctl)
+{
+	u32 kinds = ctl->kinds;
+
+	if (ctl->detail == FSW_DETAIL_FULL)
+		return kinds;
+	if (kinds & BIT(FSW_KIND_DECISION))
+		kinds |= BIT(FSW_KIND_BRIEF);
+	return kinds & ~(BIT(FSW_KIND_DECISION) | BIT(FSW_KIND_REQUEUE) |
+			 BIT(FSW_KIND_DELAY));
+}
+
 static int fsw_record_locked(struct file *file, const struct fsw_record_ctl *ctl)
 {
 	int error = fsw_session_check(file);
 
 	if (error)
 		return error;
-	if (ctl->reserved || ctl->kinds & ~FSW_ALL_KINDS)
+	if (ctl->detail > FSW_DETAIL_BRIEF || ctl->kinds & ~FSW_ALL_KINDS ||
+	    (ctl->kinds && !fsw_kinds_of(ctl)))
 		return -EINVAL;
 	if (!ctl->kinds) {
 		fsw_recording_stop();
@@ -223,8 +244,10 @@ static int fsw_record_locked(struct file *file, const struct fsw_record_ctl *ctl
 	error = fsw_probe_attach();
 	if (error)
 		return error;
-	fsw_ring_set_kinds(ctl->kinds);
-	fsw_gate_recording(true);
+	fsw_flight_start();
+	fsw_ring_set_kinds(fsw_kinds_of(ctl));
+	fsw_gate_listen(FSW_LISTENER_RECORD, ctl->detail == FSW_DETAIL_FULL ?
+			FSW_WORD_LISTENING : FSW_WORD_TAPS);
 	return 0;
 }
 
@@ -246,6 +269,49 @@ int fsw_session_watch(struct file *file, const struct fsw_watch *watch)
 	error = fsw_session_check(file);
 	if (!error)
 		error = fsw_watch_change(watch);
+	mutex_unlock(&fsw_mutex);
+	return error;
+}
+
+int fsw_session_filter(struct file *file, const struct fsw_filter *filter)
+{
+	int error;
+
+	mutex_lock(&fsw_mutex);
+	error = fsw_session_check(file);
+	if (!error)
+		error = fsw_filter_change(filter);
+	mutex_unlock(&fsw_mutex);
+	return error;
+}
+
+static int fsw_trigger_locked(struct file *file, const struct fsw_trigger *trigger)
+{
+	int error = fsw_session_check(file);
+
+	if (error)
+		return error;
+	return fsw_ring_kinds() ? -EALREADY : fsw_flight_setup(trigger);
+}
+
+int fsw_session_trigger(struct file *file, const struct fsw_trigger *trigger)
+{
+	int error;
+
+	mutex_lock(&fsw_mutex);
+	error = fsw_trigger_locked(file, trigger);
+	mutex_unlock(&fsw_mutex);
+	return error;
+}
+
+int fsw_session_rearm(struct file *file)
+{
+	int error;
+
+	mutex_lock(&fsw_mutex);
+	error = fsw_session_check(file);
+	if (!error)
+		error = fsw_flight_rearm();
 	mutex_unlock(&fsw_mutex);
 	return error;
 }
@@ -300,6 +366,8 @@ void fsw_session_status(struct fsw_status *status)
 	status->watched = fsw_watch_count();
 	status->decisions = fsw_decisions_sum();
 	status->switches = fsw_probe_switches();
+	status->filtered = fsw_ring_filtered_sum();
+	fsw_flight_status(status);
 	status->lease_ms = fsw_session.owner ? fsw_session.lease_ms : 0;
 	mutex_unlock(&fsw_mutex);
 }

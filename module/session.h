@@ -31,6 +31,9 @@ int fsw_session_lease(struct file *file);
 int fsw_session_set(struct fsw_set *set);
 int fsw_session_record(struct file *file, const struct fsw_record_ctl *ctl);
 int fsw_session_watch(struct file *file, const struct fsw_watch *watch);
+int fsw_session_filter(struct file *file, const struct fsw_filter *filter);
+int fsw_session_trigger(struct file *file, const struct fsw_trigger *trigger);
+int fsw_session_rearm(struct file *file);
 int fsw_session_mark(struct file *file, const struct fsw_mark *mark);
 void fsw_session_status(struct fsw_status *status);
 

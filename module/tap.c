@@ -1,37 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The taps of the wakeup-preemption check. */
+#include "filter.h"
+#include "gate.h"
 #include "read.h"
 #include "ring.h"
 #include "tap.h"
 #include "task.h"
+#include "trace.h"
 
 DEFINE_PER_CPU(u64, fsw_decisions);
 
 static const struct fsw_decision_record fsw_decision_template =
 	FSW_RECORD_TEMPLATE(FSW_KIND_DECISION, decision, DECISION);
+static const struct fsw_brief_record fsw_brief_template =
+	FSW_RECORD_TEMPLATE(FSW_KIND_BRIEF, brief, BRIEF);
 
 /*
  * A decision in the making, on the CPU that decides: the runqueue's lock is
- * held throughout, so there is one at a time.
+ * held throughout, so there is one at a time. What a Brief tells is kept for
+ * every decision; the rest only while somebody listens to entities.
  */
 struct fsw_deciding {
-	struct fsw_decision_record record;
-	/* Compared, and followed only while `followable`. */
-	const struct sched_entity *curr;
-	bool followable;	/* no entity that we know has been dequeued */
-	bool compared;
+	struct fsw_brief_record brief;	/* its tags are set once, at load */
 	bool pending_before;
 	bool lazy_before;
-	enum fsw_path preempt_path;
-	enum fsw_path keep_path;
+	u8 preempt_path;
+	u8 keep_path;
+	bool full;		/* the word's, which can't change meanwhile */
+	bool passes;		/* the filter, so far */
+	/* From here on while `full`. */
+	bool followable;	/* no entity that we know has been dequeued */
+	bool compared;
+	const struct sched_entity *curr;	/* compared; followed while `followable` */
+	struct fsw_decision_record record;
 };
 
 static struct fsw_deciding __percpu *fsw_deciding;
 
 int fsw_tap_init(void)
 {
+	int cpu;
+
 	fsw_deciding = alloc_percpu(struct fsw_deciding);
-	return fsw_deciding ? 0 : -ENOMEM;
+	if (!fsw_deciding)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu)
+		per_cpu_ptr(fsw_deciding, cpu)->brief = fsw_brief_template;
+	return 0;
 }
 
 void fsw_tap_exit(void)
@@ -39,24 +54,48 @@ void fsw_tap_exit(void)
 	free_percpu(fsw_deciding);
 }
 
-void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
+static void fsw_enter_full(struct fsw_deciding *d, const struct task_struct *p,
+			   int wake_flags)
 {
-	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
 	struct fsw_decision *decision = &d->record.body;
 
 	memcpy(&d->record, &fsw_decision_template, sizeof(d->record));
-	decision->stamp.time_ns = ktime_get_mono_fast_ns();
+	decision->stamp.time_ns = d->brief.body.stamp.time_ns;
 	decision->picked_tag = FSW_TAG_VOID;
 	decision->wake_flags = wake_flags;
 	decision->wakee_state = READ_ONCE(p->__state);
-	decision->wakee_pid = p->pid;
-	decision->curr_pid = rq->donor->pid;
+	decision->wakee_pid = d->brief.body.wakee_pid;
+	decision->curr_pid = d->brief.body.curr_pid;
 	d->followable = true;
 	d->compared = false;
+}
+
+/* What the filter leaves out is read only for the trace event, which has none. */
+static bool fsw_entities_wanted(struct rq *rq, const struct fsw_deciding *d)
+{
+	return fsw_word(cpu_of(rq)) & FSW_WORD_FULL &&
+	       (d->passes || trace_decision_enabled());
+}
+
+void __fsw_tap_enter(struct rq *rq, struct task_struct *p, int wake_flags)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_brief *brief = &d->brief.body;
+
+	d->passes = fsw_filter_passes_task(rq, p, FSW_KIND_DECISION);
+	d->full = fsw_entities_wanted(rq, d);
+	if (!d->passes && !d->full)
+		return;
+	brief->stamp.time_ns = ktime_get_mono_fast_ns();
+	brief->wakee_pid = p->pid;
+	brief->curr_pid = rq->donor->pid;
+	brief->picked_pid = 0;
 	d->preempt_path = FSW_PATH_PICK_PREEMPT;
 	d->keep_path = FSW_PATH_PICK_KEEP;
 	d->lazy_before = fsw_resched_lazy(rq->curr);
 	d->pending_before = test_tsk_need_resched(rq->curr);
+	if (d->full)
+		fsw_enter_full(d, p, wake_flags);
 }
 
 static void fsw_branch(bool taken, enum fsw_queue_branch branch)
@@ -80,6 +119,8 @@ void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
 	struct fsw_decision *decision = &d->record.body;
 
+	if (!d->full)
+		return;
 	d->compared = true;
 	d->curr = se;
 	fsw_read_entity(&decision->wakee, cfs_rq, pse);
@@ -121,8 +162,12 @@ void __fsw_tap_short_buddy(bool is_next)
 
 void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se)
 {
-	struct fsw_decision *decision = &this_cpu_ptr(fsw_deciding)->record.body;
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_decision *decision = &d->record.body;
 
+	d->brief.body.picked_pid = fsw_entity_pid(se);
+	if (!d->full)
+		return;
 	decision->queue.picks++;
 	decision->queue.branches &= ~FSW_BRANCH_DELAYED_PICKED;
 	if (!se) {
@@ -140,6 +185,8 @@ void __fsw_tap_dequeue_delayed(struct sched_entity *se)
 	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
 	struct fsw_queue *queue = &d->record.body.queue;
 
+	if (!d->full)
+		return;
 	queue->branches |= FSW_BRANCH_DEQUEUE_DELAYED;
 	queue->delayed_dequeued++;
 	if (se == d->curr)
@@ -162,9 +209,9 @@ static enum fsw_resched fsw_resched_effect(const struct fsw_deciding *d,
 						  FSW_RESCHED_NOW_IPI;
 }
 
-void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
+static void fsw_leave_full(struct fsw_deciding *d, struct rq *rq,
+			   struct task_struct *p)
 {
-	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
 	struct fsw_decision *decision = &d->record.body;
 	struct sched_entity *curr = &rq->donor->se;
 
@@ -177,20 +224,55 @@ void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
 		fsw_read_entity(&decision->wakee, fsw_searched(rq, &p->se),
 				&p->se);
 	}
-	decision->verdict = path == FSW_PATH_PICK_PREEMPT ?
-			    FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
+	decision->verdict = d->brief.body.verdict;
+	decision->path = d->brief.body.path;
+	decision->resched = d->brief.body.resched;
+	if (d->followable && fsw_protected(d->curr))
+		decision->queue.branches |= FSW_BRANCH_PROTECTED_AFTER;
+}
+
+static void fsw_publish(struct fsw_deciding *d, struct rq *rq,
+			struct task_struct *p)
+{
+	if (!d->passes || !fsw_filter_passes_path(d->brief.body.path)) {
+		fsw_ring_filtered(FSW_KIND_BRIEF);
+		fsw_ring_filtered(FSW_KIND_DECISION);
+		return;
+	}
+	fsw_task_seen(p);
+	fsw_task_seen(rq->donor);
+	fsw_ring_publish(&d->brief, sizeof(d->brief), FSW_KIND_BRIEF,
+			 cpu_of(rq), true);
+	if (d->full)
+		fsw_ring_publish(&d->record, sizeof(d->record),
+				 FSW_KIND_DECISION, cpu_of(rq), true);
+}
+
+void __fsw_tap_leave(struct rq *rq, struct task_struct *p, enum fsw_path path)
+{
+	struct fsw_deciding *d = this_cpu_ptr(fsw_deciding);
+	struct fsw_decision *decision = &d->record.body;
+	struct fsw_brief *brief = &d->brief.body;
+
+	if (!d->passes && !d->full) {
+		fsw_publish(d, rq, p);
+		return;
+	}
+	brief->verdict = path == FSW_PATH_PICK_PREEMPT ?
+			 FSW_VERDICT_PREEMPT : FSW_VERDICT_KEEP;
 	/* The preempt label, and the common way out, are reached for several reasons. */
 	if (path == FSW_PATH_PICK_PREEMPT)
 		path = d->preempt_path;
 	else if (path == FSW_PATH_PICK_KEEP)
 		path = d->keep_path;
-	decision->path = path;
-	decision->resched = fsw_resched_effect(d, rq);
-	if (d->followable && fsw_protected(d->curr))
-		decision->queue.branches |= FSW_BRANCH_PROTECTED_AFTER;
-	fsw_task_seen(p);
-	fsw_task_seen(rq->donor);
-	decision->duration_ns = ktime_get_mono_fast_ns() - decision->stamp.time_ns;
-	fsw_ring_publish(&d->record, sizeof(d->record), FSW_KIND_DECISION,
-			 cpu_of(rq), true);
+	brief->path = path;
+	brief->resched = fsw_resched_effect(d, rq);
+	if (d->full) {
+		fsw_leave_full(d, rq, p);
+		decision->duration_ns = ktime_get_mono_fast_ns() -
+					decision->stamp.time_ns;
+		trace_decision(decision, p->comm, cpu_of(rq),
+			       fsw_word_arm(fsw_word(cpu_of(rq))));
+	}
+	fsw_publish(d, rq, p);
 }

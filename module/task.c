@@ -28,6 +28,7 @@ struct fsw_watch_slot {
 	u32 op;		/* FSW_WATCH_CLEAR: free */
 	u32 pid;
 	u64 start_ns;	/* of that process or thread: its pid may be reused */
+	char comm[FSW_COMM_BYTES];	/* for COMM, instead of these */
 };
 
 static struct fsw_watch_slot fsw_watch[FSW_WATCH_MAX];
@@ -50,6 +51,11 @@ void fsw_task_forget(void)
 
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(fsw_seen, cpu), 0, sizeof(struct fsw_seen));
+}
+
+void fsw_task_forget_here(void)
+{
+	memset(this_cpu_ptr(fsw_seen), 0, sizeof(struct fsw_seen));
 }
 
 static u64 fsw_task_digest(const struct task_struct *p)
@@ -97,8 +103,11 @@ static void fsw_task_record(const struct task_struct *p)
 void fsw_task_seen(const struct task_struct *p)
 {
 	u64 *slot = &this_cpu_ptr(fsw_seen)->digest[hash_32(p->pid, FSW_SEEN_BITS)];
-	u64 digest = fsw_task_digest(p);
+	u64 digest;
 
+	if (!(fsw_ring_kinds() & BIT(FSW_KIND_TASK)))
+		return;
+	digest = fsw_task_digest(p);
 	if (*slot == digest)
 		return;
 	*slot = digest;
@@ -119,6 +128,9 @@ bool fsw_watched(const struct task_struct *p)
 		if (slot->op == FSW_WATCH_PID && p->pid == slot->pid &&
 		    p->start_boottime == slot->start_ns)
 			return true;
+		if (slot->op == FSW_WATCH_COMM &&
+		    !strncmp(p->comm, slot->comm, FSW_COMM_BYTES))
+			return true;
 	}
 	return false;
 }
@@ -128,14 +140,22 @@ u32 fsw_watch_count(void)
 	return READ_ONCE(fsw_watch_used);
 }
 
+static void fsw_watch_store(const struct fsw_watch *watch, u64 start_ns)
+{
+	struct fsw_watch_slot *slot = &fsw_watch[fsw_watch_used];
+
+	slot->op = watch->op;
+	slot->pid = watch->pid;
+	slot->start_ns = start_ns;
+	memcpy(slot->comm, watch->comm, FSW_COMM_BYTES);
+	smp_store_release(&fsw_watch_used, fsw_watch_used + 1);
+}
+
 static int fsw_watch_add(const struct fsw_watch *watch)
 {
-	struct fsw_watch_slot *slot;
 	struct task_struct *p;
 	u64 start_ns;
 
-	if (fsw_watch_used == FSW_WATCH_MAX)
-		return -ENOSPC;
 	rcu_read_lock();
 	p = pid_task(find_pid_ns(watch->pid, &init_pid_ns),
 		     watch->op == FSW_WATCH_TGID ? PIDTYPE_TGID : PIDTYPE_PID);
@@ -143,16 +163,22 @@ static int fsw_watch_add(const struct fsw_watch *watch)
 	rcu_read_unlock();
 	if (!p)
 		return -ESRCH;
-	slot = &fsw_watch[fsw_watch_used];
-	slot->op = watch->op;
-	slot->pid = watch->pid;
-	slot->start_ns = start_ns;
-	smp_store_release(&fsw_watch_used, fsw_watch_used + 1);
+	fsw_watch_store(watch, start_ns);
+	return 0;
+}
+
+static int fsw_watch_add_comm(const struct fsw_watch *watch)
+{
+	if (!watch->comm[0])
+		return -EINVAL;
+	fsw_watch_store(watch, 0);
 	return 0;
 }
 
 int fsw_watch_change(const struct fsw_watch *watch)
 {
+	if (watch->op != FSW_WATCH_CLEAR && fsw_watch_used == FSW_WATCH_MAX)
+		return watch->op > FSW_WATCH_COMM ? -EINVAL : -ENOSPC;
 	switch (watch->op) {
 	case FSW_WATCH_CLEAR:
 		WRITE_ONCE(fsw_watch_used, 0);
@@ -162,6 +188,8 @@ int fsw_watch_change(const struct fsw_watch *watch)
 	case FSW_WATCH_TGID:
 	case FSW_WATCH_PID:
 		return fsw_watch_add(watch);
+	case FSW_WATCH_COMM:
+		return fsw_watch_add_comm(watch);
 	default:
 		return -EINVAL;
 	}

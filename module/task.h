@@ -15,6 +15,9 @@ void fsw_task_exit(void);
 /* Forgets what was seen: a new session's log starts with its tasks. */
 void fsw_task_forget(void);
 
+/* The same on this CPU only. Interrupts are off. */
+void fsw_task_forget_here(void);
+
 /* Writes a Task record unless this CPU wrote the same lately. Interrupts off. */
 void fsw_task_seen(const struct task_struct *p);
 

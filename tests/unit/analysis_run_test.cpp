@@ -109,13 +109,16 @@ class RunDirectory : public ::testing::Test {
         Arm* arm = header.add_arms();
         arm->set_id(1);
         arm->set_name("dequeue-delayed");
+        if (filter_.ByteSizeLong() > 0) *header.mutable_filter() = filter_;
         LogWriter log(dir_ + "/run.fsl", header);
         for (const model::Record& record : s.records) {
             Record out;
             std::visit(ToProto{out}, record);
             log.append(out);
         }
-        log.close(end);
+        End last = end;
+        if (filter_.ByteSizeLong() > 0) last.add_rings()->add_filtered(5);
+        log.close(last);
         std::ofstream measure(dir_ + "/measure.txt");
         for (const CyclicSample& sample : s.samples)
             measure << fmt::format("{:8}:{:8}:{:8}\n", sample.thread, sample.cycle,
@@ -142,6 +145,7 @@ class RunDirectory : public ::testing::Test {
     }
 
     std::string dir_;
+    Filter filter_;
 };
 
 TEST_F(RunDirectory, ReportIsRebuiltFromFiles) {
@@ -203,6 +207,17 @@ TEST_F(RunDirectory, IncompleteRunSaysSoFirst) {
     EXPECT_EQ(
         fairswitch::Run::load(RunFiles::find(dir_), 0).table_text().rfind("!! INCOMPLETE RUN", 0),
         0u);
+}
+
+TEST_F(RunDirectory, AFilteredLogSaysSoFirst) {
+    filter_.set_comm("hackbench");
+    filter_.set_sample(10);
+    write(experiment(), "complete");
+    const auto run = fairswitch::Run::load(RunFiles::find(dir_), 1);
+    const std::string said = "!! filtered: name hackbench, 1 in 10: counts and rates are of that "
+                             "part, 5 records were left out\n";
+    EXPECT_NE(run.table_text().find(said), std::string::npos) << run.table_text();
+    EXPECT_NE(run.worst_text().find(said), std::string::npos) << run.worst_text();
 }
 
 TEST_F(RunDirectory, TruncatedLogSaysSoFirst) {

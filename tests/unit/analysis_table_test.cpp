@@ -120,6 +120,44 @@ TEST(Tally, RecordOfAnotherArmInABlockIsMixed) {
     EXPECT_EQ(tally.of(0).decisions, 0u);
 }
 
+TEST(Tally, ABriefIsADecision) {
+    Tally tally({{{0, 1000, 2000, 0}, {}, 0, 0}});
+    model::Brief brief;
+    brief.stamp = {1500, 1, 0, 0, 0, 2};
+    brief.path = FSW_PATH_CANCEL_PREEMPT;
+    brief.verdict = FSW_VERDICT_PREEMPT;
+    tally.add(brief);
+    EXPECT_EQ(tally.of(0).decisions, 1u);
+    EXPECT_EQ(tally.of(0).briefs, 1u);
+    EXPECT_EQ(tally.of(0).preempts, 1u);
+    EXPECT_EQ(tally.of(0).paths[FSW_PATH_CANCEL_PREEMPT], 1u);
+    EXPECT_EQ(tally.of(0).taken.at("cancel-protection"), 1u);
+}
+
+// What a Brief can't tell is not counted as zero.
+TEST(Table, BriefsLeaveRowsUntold) {
+    Stream s = experiment();
+    for (model::Record& record : s.records) {
+        const auto* decision = std::get_if<model::Decision>(&record);
+        if (!decision) continue;
+        model::Brief brief;
+        brief.stamp = decision->stamp;
+        brief.path = decision->path;
+        brief.verdict = decision->verdict;
+        brief.wakee_pid = decision->wakee_pid;
+        brief.curr_pid = decision->curr_pid;
+        brief.picked_pid = decision->picked->pid;
+        record = brief;
+    }
+    Analysed a(std::move(s));
+    const std::string text = render_text(a.table());
+    EXPECT_NE(text.find("not told by records at detail `brief`"), std::string::npos);
+    EXPECT_NE(text.find("the pick was another (brief"), std::string::npos);
+    const size_t row = text.find("dequeue-delayed taken");
+    ASSERT_NE(row, std::string::npos);
+    EXPECT_NE(text.substr(row, 60).find(" -"), std::string::npos);
+}
+
 TEST(Table, Golden) {
     Analysed a(experiment());
     const std::string text = render_text(a.table());

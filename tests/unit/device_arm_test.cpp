@@ -71,6 +71,7 @@ TEST(Kinds, ByName) {
     EXPECT_EQ(parse_kinds("decision"), 1u << FSW_KIND_DECISION);
     EXPECT_EQ(parse_kinds("swap,lost"), 1u << FSW_KIND_SWAP | 1u << FSW_KIND_LOST);
     EXPECT_EQ(all_kinds() & (1u << FSW_KIND_PAD), 0u);
+    EXPECT_EQ(all_kinds() & (1u << FSW_KIND_BRIEF), 0u);
     EXPECT_EQ(parse_kinds("decision,requeue,delay,wake,switch,task,swap,lost,marker"), all_kinds());
     EXPECT_THROW(parse_kinds("decisions"), Failure);
     EXPECT_THROW(parse_kinds(""), Failure);

@@ -140,6 +140,7 @@ TEST(Layout, NestedMessagesAreShort) {
 // The bytes are a contract with logs that exist: a change here needs another FSW_ABI.
 TEST(Layout, SizesAndOffsets) {
     EXPECT_EQ(sizeof(fsw_decision_record), 360u);
+    EXPECT_EQ(sizeof(fsw_brief_record), 72u);
     EXPECT_EQ(sizeof(fsw_requeue_record), 176u);
     EXPECT_EQ(sizeof(fsw_delay_record), 160u);
     EXPECT_EQ(sizeof(fsw_wake_record), 112u);
@@ -215,6 +216,7 @@ TEST(Layout, EnumsAgree) {
     EXPECT_EQ(DelayVerdict_MAX, static_cast<int>(FSW_DELAY_FINISHED));
     EXPECT_EQ(WakeSource_Name(static_cast<WakeSource>(FSW_WAKE_OTHER)), "WAKE_OTHER");
     EXPECT_EQ(WakeSource_MAX, static_cast<int>(FSW_WAKE_OTHER));
+    EXPECT_EQ(static_cast<int>(MARKER_TRIGGER), static_cast<int>(FSW_MARKER_TRIGGER));
     EXPECT_EQ(SwapReason_Name(static_cast<SwapReason>(FSW_SWAP_UNPATCH)), "SWAP_UNPATCH");
     EXPECT_EQ(SwapReason_MAX, static_cast<int>(FSW_SWAP_UNPATCH));
 }

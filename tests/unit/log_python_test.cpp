@@ -43,6 +43,7 @@ FSW_TEXT_MESSAGE(Entity, ENTITY)
 FSW_TEXT_MESSAGE(Queue, QUEUE)
 FSW_TEXT_MESSAGE(Timer, TIMER)
 FSW_TEXT_MESSAGE(Decision, DECISION)
+FSW_TEXT_MESSAGE(Brief, BRIEF)
 FSW_TEXT_MESSAGE(Requeue, REQUEUE)
 FSW_TEXT_MESSAGE(Delay, DELAY)
 FSW_TEXT_MESSAGE(Wake, WAKE)
@@ -57,8 +58,8 @@ std::string text_of(const model::Sample& in) {
 }
 
 // In the order of model::Record.
-constexpr const char* kKinds[] = {"decision", "requeue", "delay", "wake",   "switch",
-                                  "task",     "swap",    "lost",  "marker", "sample"};
+constexpr const char* kKinds[] = {"decision", "brief", "requeue", "delay",  "wake", "switch",
+                                  "task",     "swap",  "lost",    "marker", "sample"};
 static_assert(std::size(kKinds) == std::variant_size_v<model::Record>);
 
 std::string text_of_log(const std::string& path) {

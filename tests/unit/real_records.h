@@ -88,6 +88,13 @@ inline const RealCase kRealCases[] = {
      "0000002d 01000000 35010000 0015bc00 00001db0 00000025 00000000 28023150 "
      "c3000000 0000007a 22090000 00000000 00001100 00000000 00000019 00000000 "
      "00000000 25000000 0028007a 03000000 "},
+    {"Brief",
+     "brief { stamp { time_ns: 17152801197 seq: 40 cpu: 0 rq_cpu: 0 arm: 0 generation: 1 } "
+     "path: PATH_PICK_KEEP verdict: VERDICT_KEEP resched: RESCHED_NONE wakee_pid: 169 "
+     "curr_pid: 173 picked_pid: 173 }",
+     "c60072bd 000a2609 adf962fe 03000000 11280000 00000000 001d0000 00002500 "
+     "0000002d 00000000 35010000 00100918 0120012d a9000000 35ad0000 003dad00 "
+     "00007a04 00000000 "},
     {"Switch",
      "switch { stamp { time_ns: 9233891710 seq: 18 cpu: 1 rq_cpu: 1 arm: 1 generation: 1 } "
      "prev_pid: 176 next_pid: 188 prev_state: 1 preempted: 0 }",

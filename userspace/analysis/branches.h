@@ -4,6 +4,7 @@
 // as the folder with _ for -:
 //   kRow              the row's label
 //   taken(record)     whether the variant took effect there
+//   kBriefTells       optional: true if taken() also sees it in a Brief
 // CMake makes the table of all of them.
 #pragma once
 
@@ -17,6 +18,7 @@ struct VariantBranch {
     const char* id;     // of the variant, as the log's header names it
     const char* label;  // of the row
     bool (*taken)(const model::Record& record);
+    bool brief_tells = false;  // a Brief shows it as well
 };
 
 // In the order of their ids.

@@ -15,7 +15,7 @@ std::string path_text(const model::Decision& decision, const Evidence& evidence)
     const uint64_t time = decision.stamp.time_ns;
     const bool has_pick = decision.picked.has_value();
     const std::string picked =
-        !has_pick              ? "nobody"
+        !has_pick              ? (model::is_brief(decision) ? "a group or nobody" : "nobody")
         : decision.picked->pid ? evidence.who(decision.picked->pid, time)
                                : fmt::format("group entity {}", decision.picked->owned_group_id);
     const bool delayed = has_pick && (decision.picked->flags & FSW_ENTITY_DELAYED);
@@ -168,6 +168,7 @@ class Story {
 
     std::vector<std::string> entities(const model::Decision& decision) const {
         std::vector<std::string> more;
+        if (model::is_brief(decision)) return more;
         const uint64_t v = decision.queue ? decision.queue->avg_vruntime_ns : 0;
         auto add = [&](const char* role, const std::optional<model::Entity>& entity) {
             if (entity) more.push_back(fmt::format("{:<8}{}", role, entity_text(*entity, v)));

@@ -11,6 +11,7 @@
 #include "userspace/analysis/published.h"
 #include "userspace/analysis/result.h"
 #include "userspace/base/failure.h"
+#include "userspace/log/filter_text.h"
 #include "userspace/log/reader.h"
 #include "userspace/workload/waker_text.h"
 
@@ -142,6 +143,23 @@ void Run::read_log_for_join(const RunFiles& files) {
         warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
     }
     cut_short_ = !part.end;
+    if (header_.has_trigger())
+        warnings_.push_back(
+            fmt::format("FLIGHT RECORDING: only windows around wakeups later than {} are in it: counts "
+                        "and rates mean nothing",
+                        duration_text(static_cast<int64_t>(header_.trigger().latency_ns()))));
+    if (header_.has_filter()) warn_of_filter(part.end);
+}
+
+// Rates and counts of a filtered log are those of a part.
+void Run::warn_of_filter(const std::optional<End>& end) {
+    uint64_t left_out = 0;
+    if (end)
+        for (const RingBooks& books : end->rings())
+            for (const uint64_t count : books.filtered()) left_out += count;
+    warnings_.push_back(fmt::format(
+        "filtered: {}: counts and rates are of that part{}", filter_text(header_.filter()),
+        end ? fmt::format(", {} records were left out", left_out) : ""));
 }
 
 // Of a log that was cut short, the part of the blocks that it covers: rates over whole blocks would

@@ -69,6 +69,7 @@ class Run {
     Table table() const;
     void warn_of_blocks(Table& table) const;
     void read_log_for_join(const RunFiles& files);
+    void warn_of_filter(const std::optional<End>& end);
     std::vector<Block> covered(std::vector<Block> blocks);
     void read_samples(const std::string& path);
     void read_waker(std::istream& in);

@@ -41,6 +41,7 @@ Cause cause_of_decision(const model::Decision& decision) {
         default:
             break;
     }
+    if (model::is_brief(decision)) return Cause::kKeptBrief;
     bool delayed = decision.queue && (decision.queue->branches & FSW_BRANCH_DELAYED_PICKED);
     return delayed ? Cause::kKeptDelayed : Cause::kKeptOther;
 }
@@ -91,6 +92,8 @@ const char* cause_text(Cause cause) {
             return "kept waiting: the pick was a delayed (sleeping) entity";
         case Cause::kKeptOther:
             return "kept waiting: the pick was another runnable entity";
+        case Cause::kKeptBrief:
+            return "kept waiting: the pick was another (brief: asleep or not isn't told)";
         case Cause::kKeptPolicy:
             return "kept waiting: idle or batch policy";
         case Cause::kKeptPending:
@@ -150,7 +153,9 @@ void DecisionStore::add(const model::Record& record) {
     auto measured = [&](uint32_t pid) {
         return std::binary_search(wakees_.begin(), wakees_.end(), pid);
     };
-    if (const auto* decision = std::get_if<model::Decision>(&record)) {
+    if (const auto* brief = std::get_if<model::Brief>(&record)) {
+        add(model::as_decision(*brief));
+    } else if (const auto* decision = std::get_if<model::Decision>(&record)) {
         if (measured(decision->wakee_pid)) by_wakee_[decision->wakee_pid].push_back(*decision);
         if (in_window(decision->stamp.time_ns)) by_rq_[decision->stamp.rq_cpu].push_back(*decision);
     } else if (const auto* requeue = std::get_if<model::Requeue>(&record)) {

@@ -20,6 +20,7 @@ enum class Cause : size_t {
     kWake,         // fired, but the wakeup came late
     kKeptDelayed,  // kept: the pick was an entity that only waits to be dequeued
     kKeptOther,    // kept: the pick was another runnable entity
+    kKeptBrief,    // kept: the pick was another; a Brief doesn't tell whether it sleeps
     kKeptPolicy,   // kept: idle or batch
     kKeptPending,  // no check: curr was already to be rescheduled, another was picked then
     kKeptThrottled,

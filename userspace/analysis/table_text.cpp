@@ -178,20 +178,24 @@ class Text {
         return seconds > 0 ? fmt::format("{:.0f}", count / seconds) : "-";
     }
 
+    // A count that Briefs don't tell is no zero.
+    static std::string told(const ArmColumn& column, uint64_t count) {
+        return column.counts.briefs ? "-" : fmt::format("{}", count);
+    }
+
     void branches() {
         row("Decisions per second",
             [](const ArmColumn& c) { return rate(c.counts.decisions, c.counts.seconds); });
         row("  preempt",
             [](const ArmColumn& c) { return share(c.counts.preempts, c.counts.decisions); });
         row("  pick delayed",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.delayed_picked); });
+            [](const ArmColumn& c) { return told(c, c.counts.delayed_picked); });
         variants();
-        row("Requeues of delayed",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.requeues); });
+        row("Requeues of delayed", [](const ArmColumn& c) { return told(c, c.counts.requeues); });
         row("  with a stale clock",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.stale_clocks); });
+            [](const ArmColumn& c) { return told(c, c.counts.stale_clocks); });
         row("Delayed in another arm",
-            [](const ArmColumn& c) { return fmt::format("{}", c.counts.carried_over); });
+            [](const ArmColumn& c) { return told(c, c.counts.carried_over); });
         row("Context switches/s", [](const ArmColumn& c) {
             return c.switches_per_second ? fmt::format("{:.0f}", *c.switches_per_second) : "-";
         });
@@ -210,12 +214,19 @@ class Text {
             if (!knows(branch.id)) continue;
             row(branch.label, [&](const ArmColumn& c) {
                 auto found = c.counts.taken.find(branch.id);
-                return fmt::format("{}", found == c.counts.taken.end() ? 0 : found->second);
+                const uint64_t taken = found == c.counts.taken.end() ? 0 : found->second;
+                return branch.brief_tells ? fmt::format("{}", taken) : told(c, taken);
             });
         }
     }
 
+    bool has_briefs() const {
+        return std::any_of(table_.columns.begin(), table_.columns.end(),
+                           [](const ArmColumn& column) { return column.counts.briefs > 0; });
+    }
+
     void branch_legend() {
+        if (has_briefs()) line("(- = not told by records at detail `brief`)");
         line(
             "(pick delayed: the check's pick sleeps and only waits to be dequeued; stale clock: "
             "the");

@@ -42,6 +42,16 @@ void Tally::add(const model::Record& record) {
         this->decision(*decision, *counts);
         count_branches(record, *counts);
     }
+    if (const auto* brief = std::get_if<model::Brief>(&record)) {
+        ArmCounts* counts = counts_at(brief->stamp);
+        if (!counts) {
+            ++outside_;
+            return;
+        }
+        ++counts->briefs;
+        this->decision(model::as_decision(*brief), *counts);
+        count_branches(record, *counts);
+    }
     if (const auto* requeue = std::get_if<model::Requeue>(&record)) {
         if (requeue->entity && requeue->entity->pid)
             end_delay(requeue->entity->pid, requeue->stamp);

@@ -17,6 +17,7 @@ namespace fairswitch {
 struct ArmCounts {
     double seconds = 0;  // of its blocks
     uint64_t decisions = 0;
+    uint64_t briefs = 0;  // of these, without entities: what they would have told isn't known
     uint64_t preempts = 0;
     std::array<uint64_t, 16> paths{};       // by enum fsw_path
     std::map<std::string, uint64_t> taken;  // by variant: how often its branch was taken

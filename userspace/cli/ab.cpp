@@ -83,6 +83,9 @@ class AbCommand : public Command {
             ->check(CLI::Range(0.0, 600.0))
             ->default_str("3");
         ab->add_option("--seed", seed_, "Seed of the order")->default_str("1");
+        ab->add_option("--detail", detail_,
+                       "full, or brief: decisions without their entities; stories tell less")
+            ->default_str("full");
         ab->add_flag("--no-aa", no_aa_, "No second column of the first arm");
         ab->add_option("--graft", options_.graft,
                        "Manifest of the module's build, for the log (default: the one that stood "
@@ -134,6 +137,7 @@ class AbCommand : public Command {
         if (settle_seconds_) plan.set_settle_seconds(*settle_seconds_);
         if (seed_) plan.set_seed(*seed_);
         if (no_aa_) plan.set_without_aa(true);
+        if (!detail_.empty()) plan.set_detail(detail_);
         complete_plan(plan);
         check_plan(plan);
         warn_of_few_rounds(plan);
@@ -172,6 +176,7 @@ class AbCommand : public Command {
     std::optional<double> guard_seconds_;
     std::optional<double> settle_seconds_;
     std::optional<uint64_t> seed_;
+    std::string detail_;
     bool no_aa_ = false;
     ExperimentOptions options_;
     bool failed_ = false;

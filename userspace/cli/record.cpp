@@ -6,11 +6,13 @@
 #include "userspace/cli/commands.h"
 #include "userspace/cli/progress.h"
 #include "userspace/device/environment.h"
+#include "userspace/device/filter.h"
 #include "userspace/device/loaded_graft.h"
 #include "userspace/device/proc_files.h"
 #include "userspace/device/recorder.h"
 #include "userspace/device/run_control.h"
 #include "userspace/device/watching.h"
+#include "userspace/log/filter_text.h"
 
 namespace fairswitch {
 namespace {
@@ -26,6 +28,13 @@ struct Options {
     double duration_s = 0;  // 0: no limit
     std::string arm = "stock";
     std::string kinds;
+    std::string detail = "full";
+    std::uint32_t lease_ms = 2000;
+    FilterOptions filter;
+    std::vector<std::string> watch_names;
+    std::string trigger;  // empty: an ordinary recording
+    std::string before = "50ms";
+    std::string after = "10ms";
     std::string graft;
     bool zstd = false;
     std::vector<std::string> command;
@@ -40,13 +49,30 @@ std::string own_command_line() {
     return line;
 }
 
+std::optional<Flight> parse_flight(const Options& options) {
+    if (options.trigger.empty()) return std::nullopt;
+    return Flight{.latency_ns = parse_trigger(options.trigger),
+                  .before_ns = parse_duration_ns(options.before, "--before"),
+                  .after_ns = parse_duration_ns(options.after, "--after")};
+}
+
+// A window needs its mark and the names of its tasks.
+std::uint32_t kinds_of(const Options& options) {
+    const std::uint32_t kinds = options.kinds.empty() ? all_kinds() : parse_kinds(options.kinds);
+    if (options.trigger.empty()) return kinds;
+    return kinds | 1u << FSW_KIND_MARKER | 1u << FSW_KIND_TASK;
+}
+
 // One recording, from the session's begin to the log's end.
 class Recording {
   public:
     explicit Recording(const Options& options)
         : options_(options),
-          kinds_(options.kinds.empty() ? all_kinds() : parse_kinds(options.kinds)),
-          session_(Device()),
+          kinds_(kinds_of(options)),
+          flight_(parse_flight(options)),
+          detail_(parse_detail(options.detail)),
+          filter_(parse_filter(options.filter)),
+          session_(Device(), std::chrono::milliseconds(options.lease_ms)),
           arm_(parse_arm(options.arm, session_.device().variants())) {
         for (const std::string& name : options_.watch) {
             for (const pid_t pid : find_processes(name)) watched_.push_back(pid);
@@ -60,14 +86,17 @@ class Recording {
     int run() {
         const fsw_set set = session_.set(arm_.name == "stock" ? 0 : kArm, arm_.positions);
         for (const pid_t pid : watched_) session_.watch_process(pid);
+        for (const std::string& name : options_.watch_names) session_.watch_name(name);
+        if (filter_.used) session_.filter(filter_.kernel);
         ignore_write_signals();
         LogWriter log(options_.output, header(),
                       options_.zstd ? LogWriter::Packing::kZstd : LogWriter::Packing::kPlain);
-        Recorder recorder(session_, log, kinds_);
+        Recorder recorder(session_, log, kinds_, detail_, flight_);
         recorder.start();
         fmt::print(stderr, "recording to {}, arm {} (swapped in {:.1f} us), {} watched\n",
                    options_.output, arm_.name, static_cast<double>(set.end_ns - set.begin_ns) / 1e3,
-                   watched_.size());
+                   watched_.size() + options_.watch_names.size());
+        if (filter_.used) fmt::print(stderr, "filtered: {}\n", filter_text(filter_.log));
         begin_ = Clock::now();
         const std::string reason = follow(recorder);
         finish(recorder, log, reason);
@@ -83,6 +112,13 @@ class Recording {
         if (arm_.name != "stock") add_arm(header, kArm, arm_);
         for (const pid_t pid : watched_) header.add_watched(static_cast<std::uint32_t>(pid));
         header.set_graft(graft_manifest(options_.graft));
+        for (const std::string& name : options_.watch_names) header.add_watched_names(name);
+        if (flight_) {
+            header.mutable_trigger()->set_latency_ns(flight_->latency_ns);
+            header.mutable_trigger()->set_before_ns(flight_->before_ns);
+            header.mutable_trigger()->set_after_ns(flight_->after_ns);
+        }
+        if (filter_.used) *header.mutable_filter() = filter_.log;
         return header;
     }
 
@@ -117,6 +153,12 @@ class Recording {
     }
 
     void show(const Recorder::Live& live, double elapsed, ProgressLine& line) {
+        if (flight_) {
+            line.show(fmt::format("{:6.1f} s  {} windows, {} records  {:.1f} MB  arm {}", elapsed,
+                                  live.windows, live.records,
+                                  static_cast<double>(live.bytes) / 1e6, arm_.name));
+            return;
+        }
         line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}",
                               elapsed, live.records, static_cast<double>(live.records) / elapsed,
                               static_cast<double>(live.bytes) / 1e6, live.dropped, arm_.name));
@@ -143,7 +185,8 @@ class Recording {
         const Recorder::Live live = recorder.live();
         fmt::print(stderr, "{}: {} records, {} bytes, {} lost\n", log.path(), live.records,
                    log.bytes(), live.dropped);
-        if (live.dropped > 0) {
+        if (flight_) report_flight(live);
+        if (live.dropped > 0 && !flight_) {
             fmt::print(stderr,
                        "LOST {} records: the rings were full; load with a greater --ring-kb, "
                        "or record fewer --kinds\n",
@@ -161,8 +204,22 @@ class Recording {
         return static_cast<int>(Exit::kOk);
     }
 
+    void report_flight(const Recorder::Live& live) const {
+        fmt::print(stderr, "{} windows; {} records came while one was copied\n", live.windows,
+                   live.dropped);
+        if (live.short_windows > 0) {
+            fmt::print(stderr,
+                       "{} windows don't reach back {}: they follow another, or the rings were too "
+                       "small (load with a greater --ring-kb, or record --detail brief)\n",
+                       live.short_windows, options_.before);
+        }
+    }
+
     const Options& options_;
     const std::uint32_t kinds_;
+    const std::optional<Flight> flight_;
+    const std::uint32_t detail_;
+    const ParsedFilter filter_;
     RunControl control_;  // before the session: its thread inherits the blocked signals
     Session session_;
     const ArmSpec arm_;
@@ -184,6 +241,10 @@ class RecordCommand : public Command {
                          "Process, by pid or name, whose wakeups and switches are recorded too; "
                          "can be repeated")
             ->allow_extra_args(false);
+        command
+            ->add_option("--watch-comm", options_.watch_names,
+                         "Name of threads to be watched, present and future; can be repeated")
+            ->allow_extra_args(false);
         command->add_flag("--watch-command", options_.watch_command, "Watch COMMAND's process");
         command
             ->add_option("--duration", options_.duration_s, "Seconds to record (default: no limit)")
@@ -194,6 +255,19 @@ class RecordCommand : public Command {
                             "Record kinds, separated by commas (default: all)");
         command->add_flag("--zstd", options_.zstd,
                           "Pack the log; whoever reads it finds out by itself");
+        command
+            ->add_option("--detail", options_.detail,
+                         "full, or brief: decisions without their entities, a fifth of the bytes; "
+                         "no requeue and delay records")
+            ->capture_default_str();
+        command
+            ->add_option("--lease", options_.lease_ms,
+                         "Milliseconds for which the arm outlives this program when it is stopped or "
+                         "starved of CPU")
+            ->check(CLI::Range(100, 60000))
+            ->capture_default_str();
+        declare_flight(*command);
+        declare_filter(*command);
         command->add_option("--graft", options_.graft,
                             "Manifest of the module's build, for the log (default: the one that "
                             "stood beside the module when it was loaded)");
@@ -201,7 +275,8 @@ class RecordCommand : public Command {
         command->footer(
             "Ends at Ctrl-C, when the duration is over or when COMMAND ends, whichever is first.\n"
             "Example: fairswitch record -o run.fsl --watch-command -- cyclictest -q -D 10 "
-            "--policy=other");
+            "--policy=other\n"
+            "For days: fairswitch record -o late.fsl --watch-comm postgres --trigger 'latency>1ms'");
         return command;
     }
 
@@ -209,10 +284,49 @@ class RecordCommand : public Command {
         if (options_.watch_command && options_.command.empty()) {
             fail(Exit::kUsage, "--watch-command needs a COMMAND behind `--`");
         }
+        if (!options_.trigger.empty() && options_.watch.empty() && options_.watch_names.empty() &&
+            !options_.watch_command) {
+            fail(Exit::kUsage,
+                 "--trigger needs somebody to be late: --watch, --watch-comm or --watch-command");
+        }
         return Recording(options_).run();
     }
 
   private:
+    void declare_flight(CLI::App& command) {
+        const auto add = [&](const char* name, std::string& value, const char* help) {
+            return command.add_option(name, value, help)->group("Flight recorder");
+        };
+        auto* trigger = add("--trigger", options_.trigger,
+                            "'latency>1ms': keep only windows around the moments at which a watched "
+                            "thread was switched in later than that after its wakeup");
+        add("--before", options_.before, "How much of a window lies before the trigger")
+            ->needs(trigger)
+            ->capture_default_str();
+        add("--after", options_.after, "How much behind it, at least")
+            ->needs(trigger)
+            ->capture_default_str();
+    }
+
+    void declare_filter(CLI::App& command) {
+        FilterOptions& filter = options_.filter;
+        const auto add = [&](const char* name, auto& value, const char* help) {
+            return command.add_option(name, value, help)->group("Filters (all must pass)");
+        };
+        add("--pid", filter.pid, "Only about this thread: decisions on its wakeups, its requeues");
+        add("--tgid", filter.tgid, "Only about threads of this process");
+        add("--cgroup", filter.cgroup, "Only about tasks in or below this cgroup");
+        add("--comm", filter.comm, "Only about tasks of exactly this name");
+        add("--cpu", filter.cpus, "Only about the runqueues of these CPUs, like 0,2-3");
+        add("--sample", filter.sample, "Only every Nth, per CPU and kind");
+        add("--path", filter.paths, "Only decisions that took these paths, parted by commas");
+        command
+            .add_flag("--short-slice", filter.short_slice,
+                      "Only decisions about wakees whose own slice is shorter than the running "
+                      "task's")
+            ->group("Filters (all must pass)");
+    }
+
     Options options_;
 };
 

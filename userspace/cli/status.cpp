@@ -62,7 +62,8 @@ void print_session(const Device& device, const fsw_status& status) {
     } else {
         fmt::print("session:    none; last end: {}\n", end_reason(status.last_end));
     }
-    fmt::print("recording:  {}\n", status.recording ? "on" : "off");
+    fmt::print("recording:  {}{}\n", status.recording ? "on" : "off",
+               status.filtered ? fmt::format(", {} left out by its filter", status.filtered) : "");
 }
 
 // Another livepatch can replace or shadow this one without any notice to it: then switches go on

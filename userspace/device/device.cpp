@@ -29,6 +29,8 @@ std::string explain_errno(int error) {
             return "the module's watch table is full; watch fewer tasks";
         case ESRCH:
             return "there is no such task";
+        case EALREADY:
+            return "recording is on already";
         case ENOTTY:
             return "the module doesn't know this request; are this program and the module from one "
                    "build?";
@@ -109,9 +111,10 @@ Session::Session(Device device, std::chrono::milliseconds lease) : device_(std::
 
 Session::~Session() = default;
 
-void Session::record(std::uint32_t kinds) {
+void Session::record(std::uint32_t kinds, std::uint32_t detail) {
     fsw_record_ctl control{};
     control.kinds = kinds;
+    control.detail = detail;
     request(device_.fd(), "switch recording", FSW_IOC_RECORD, &control);
 }
 
@@ -127,6 +130,35 @@ void Session::watch(std::uint32_t op, pid_t pid) {
 void Session::watch_process(pid_t pid) { watch(FSW_WATCH_TGID, pid); }
 void Session::watch_thread(pid_t tid) { watch(FSW_WATCH_PID, tid); }
 void Session::watch_clear() { watch(FSW_WATCH_CLEAR, 0); }
+
+void Session::filter(const fsw_filter& filter) {
+    fsw_filter argument = filter;
+    request(device_.fd(), "set the filter", FSW_IOC_FILTER, &argument);
+}
+
+void Session::trigger(std::uint64_t latency_ns, std::uint32_t after_ms) {
+    fsw_trigger argument{};
+    argument.latency_ns = latency_ns;
+    argument.after_ms = after_ms;
+    request(device_.fd(), "set the trigger", FSW_IOC_TRIGGER, &argument);
+}
+
+bool Session::rearm() {
+    if (::ioctl(device_.fd(), FSW_IOC_REARM) == 0) return true;
+    if (errno == EAGAIN) return false;
+    fail(Exit::kRunFailed, "can't arm the rings again: {}", explain_errno(errno));
+}
+
+void Session::watch_name(const std::string& name) {
+    fsw_watch watch{};
+    watch.op = FSW_WATCH_COMM;
+    if (name.empty() || name.size() >= FSW_COMM_BYTES) {
+        fail(Exit::kUsage, "`{}` is no thread's name; expected 1 to {} bytes", name,
+             FSW_COMM_BYTES - 1);
+    }
+    std::memcpy(watch.comm, name.data(), name.size());
+    request(device_.fd(), "watch a name", FSW_IOC_WATCH, &watch);
+}
 
 void Session::mark(std::uint32_t id, std::uint64_t value) {
     fsw_mark mark{};

@@ -48,10 +48,17 @@ class Session {
 
     const Device& device() const { return device_; }
     fsw_set set(std::uint32_t arm, std::uint32_t positions) { return device_.set(arm, positions); }
-    void record(std::uint32_t kinds);  // mask of 1 << FSW_KIND_x; 0 stops
+    // Kinds: mask of 1 << FSW_KIND_x, 0 stops; detail: enum fsw_detail.
+    void record(std::uint32_t kinds, std::uint32_t detail = FSW_DETAIL_FULL);
     void watch_process(pid_t pid);     // every thread of it, present and future
     void watch_thread(pid_t tid);
+    void watch_name(const std::string& name);  // every thread of it, present and future
     void watch_clear();
+    void filter(const fsw_filter& filter);  // all zero: none
+    // Overwriting rings that freeze after a late wakeup; 0: ordinary rings. Before recording.
+    void trigger(std::uint64_t latency_ns, std::uint32_t after_ms);
+    // Frozen rings: empties them and goes on. False if recording has stopped meanwhile.
+    bool rearm();
     void mark(std::uint32_t id, std::uint64_t value);
     // False once the kernel has ended the session: lease over, functions unpatched.
     bool alive() const;
@@ -66,10 +73,12 @@ class Session {
     std::unique_ptr<Lease> lease_;
 };
 
-// All kinds that the kernel writes.
+// All kinds that can be asked for.
 std::uint32_t all_kinds();
 // "decision,requeue": a mask. Throws Failure (kUsage) naming the kinds there are.
 std::uint32_t parse_kinds(std::string_view text);
+// "full" or "brief": enum fsw_detail. Throws Failure (kUsage) for anything else.
+std::uint32_t parse_detail(std::string_view text);
 // Why a session ended (enum fsw_swap_reason), for people.
 std::string_view end_reason(std::uint32_t reason);
 

@@ -1,6 +1,7 @@
 // The kinds that the kernel writes, by name.
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "userspace/base/failure.h"
 #include "userspace/device/device.h"
@@ -14,8 +15,12 @@ struct Kind {
 };
 
 #define FSW_NAMED_KIND(number, message, MESSAGE) Kind{#message, number},
-constexpr std::array kKinds = {FSW_KINDS(FSW_NAMED_KIND)};
+constexpr std::array kAllKinds = {FSW_KINDS(FSW_NAMED_KIND)};
 #undef FSW_NAMED_KIND
+
+// A Brief is a Decision at another detail, and the last of them.
+static_assert(kAllKinds.back().number == FSW_KIND_BRIEF);
+constexpr std::span kKinds(kAllKinds.data(), kAllKinds.size() - 1);
 
 }  // namespace
 
@@ -39,6 +44,12 @@ std::uint32_t parse_kinds(std::string_view text) {
         if (item.size() == text.size()) return mask;
         text.remove_prefix(item.size() + 1);
     }
+}
+
+std::uint32_t parse_detail(std::string_view text) {
+    if (text == "full") return FSW_DETAIL_FULL;
+    if (text == "brief") return FSW_DETAIL_BRIEF;
+    fail(Exit::kUsage, "no detail `{}`; there are: full brief", text);
 }
 
 }  // namespace fairswitch

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "proto/record.pb.h"
 #include "userspace/device/device.h"
+#include "userspace/device/flight.h"
 #include "userspace/device/ring_reader.h"
 #include "userspace/log/writer.h"
 
@@ -18,7 +20,8 @@ namespace fairswitch {
 class Recorder {
   public:
     // The session and the log outlive the recorder.
-    Recorder(Session& session, LogWriter& log, std::uint32_t kinds);
+    Recorder(Session& session, LogWriter& log, std::uint32_t kinds,
+             std::uint32_t detail = FSW_DETAIL_FULL, std::optional<Flight> flight = {});
     ~Recorder();
 
     // Forgets what the rings hold, switches recording on and drains on a thread of its own.
@@ -33,6 +36,8 @@ class Recorder {
         std::uint64_t records = 0;
         std::uint64_t bytes = 0;
         std::uint64_t dropped = 0;
+        std::uint64_t windows = 0;        // of a flight recording
+        std::uint64_t short_windows = 0;  // of these, not as far back as asked for
     };
     Live live() const;
 
@@ -54,6 +59,12 @@ class Recorder {
     void take_baselines();
     void run();
     void drain_all();
+    void collect();
+    void collect_window();
+    void write_window(const fsw_status& status);
+    void write_window_mark(std::uint32_t id, std::uint64_t time_ns);
+    void write_losses();
+    void finish_flight();
     void wait_for_records();
     void publish_live();
     void take_books();
@@ -62,9 +73,17 @@ class Recorder {
     Session& session_;
     LogWriter& log_;
     const std::uint32_t kinds_;
+    const std::uint32_t detail_;
+    const std::optional<Flight> flight_;
     std::vector<RingMapping> rings_;
     std::vector<std::uint32_t> cpus_;  // of each ring
     std::vector<Baseline> baselines_;
+    // Of a flight recording:
+    std::vector<RingReader*> readers_;
+    std::vector<std::uint64_t> overwritten_;       // per ring, when it was armed
+    std::vector<RingReader::Counts> told_losses_;  // per ring, in the log already
+    std::uint64_t armed_ns_ = 0;
+    bool window_written_ = false;  // and the rings not armed again
     std::vector<RingBooks> books_;
     std::string violations_;
 
@@ -76,6 +95,8 @@ class Recorder {
     std::atomic<std::uint64_t> live_records_{0};
     std::atomic<std::uint64_t> live_bytes_{0};
     std::atomic<std::uint64_t> live_dropped_{0};
+    std::atomic<std::uint64_t> live_windows_{0};
+    std::atomic<std::uint64_t> live_short_windows_{0};
 };
 
 }  // namespace fairswitch

@@ -56,7 +56,21 @@ void RingReader::discard() {
     tail_ = load_head(&producer_->head);
     store_tail(&consumer_->tail, tail_);
     stored_ = {};
+    passed_ = {};
     bytes_ = 0;
+}
+
+// Of the first record of `rest`, which stands at `position`.
+std::uint64_t RingReader::record_bytes(Bytes rest, std::uint64_t position) const {
+    const Framing frame = framing(rest);
+    const std::uint64_t whole = static_cast<std::uint64_t>(frame.prefix) + frame.length;
+    if (frame.prefix != 2 || whole < 8 || whole % 8 != 0 || whole > rest.size()) {
+        fail(Exit::kRunFailed,
+             "the ring of CPU {} holds a record of {} bytes with {} left at byte {}; expected a "
+             "multiple of 8 that fits; the recording can't go on",
+             producer_->cpu, whole, rest.size(), position);
+    }
+    return whole;
 }
 
 // How many bytes from the start are records, up to a Pad (its bytes in *pad) or the end of the run.
@@ -66,15 +80,7 @@ std::size_t RingReader::walk(Bytes run, std::size_t* pad, Counts* seen) const {
     std::size_t at = 0;
     while (at < run.size()) {
         const Bytes rest = run.subspan(at);
-        const Framing frame = framing(rest);
-        const std::uint64_t whole = static_cast<std::uint64_t>(frame.prefix) + frame.length;
-        if (frame.prefix != 2 || whole < 8 || whole % 8 != 0 || whole > rest.size()) {
-            fail(
-                Exit::kRunFailed,
-                "the ring of CPU {} holds a record of {} bytes with {} left at byte {}; expected a "
-                "multiple of 8 that fits; the recording can't go on",
-                producer_->cpu, whole, rest.size(), tail_ + at);
-        }
+        const std::uint64_t whole = record_bytes(rest, tail_ + at);
         const unsigned kind = std::to_integer<unsigned>(rest[2]) >> 3;
         if (kind == FSW_KIND_PAD) {
             *pad = whole;
@@ -86,18 +92,67 @@ std::size_t RingReader::walk(Bytes run, std::size_t* pad, Counts* seen) const {
     return at;
 }
 
-RingReader::Counts RingReader::produced() const {
-    Counts counts;
-    std::transform(producer_->produced, producer_->produced + FSW_KIND_COUNT, counts.begin(),
+namespace {
+
+RingReader::Counts loaded(const __u64 (&counters)[FSW_KIND_COUNT]) {
+    RingReader::Counts counts;
+    std::transform(std::begin(counters), std::end(counters), counts.begin(),
                    [](const __u64& count) { return load_counter(&count); });
     return counts;
 }
 
-RingReader::Counts RingReader::dropped() const {
-    Counts counts;
-    std::transform(producer_->dropped, producer_->dropped + FSW_KIND_COUNT, counts.begin(),
-                   [](const __u64& count) { return load_counter(&count); });
+}  // namespace
+
+RingReader::Counts RingReader::produced() const { return loaded(producer_->produced); }
+RingReader::Counts RingReader::dropped() const { return loaded(producer_->dropped); }
+RingReader::Counts RingReader::filtered() const { return loaded(producer_->filtered); }
+RingReader::Counts RingReader::overwritten() const { return loaded(producer_->overwritten); }
+
+RingReader::Counts RingReader::passed() const {
+    Counts counts = overwritten();
+    for (std::size_t kind = 0; kind < counts.size(); ++kind) counts[kind] += passed_[kind];
     return counts;
+}
+
+RingReader::Loss RingReader::loss() const {
+    return {load_counter(&producer_->lost_first_ns), load_counter(&producer_->lost_last_ns)};
+}
+
+namespace {
+
+unsigned kind_of(Bytes record) {
+    return std::to_integer<unsigned>(record[offsetof(fsw_frame, kind_tag)]) >> 3;
+}
+
+}  // namespace
+
+void RingReader::keep(Bytes record) {
+    ++stored_[kind_of(record) % FSW_KIND_COUNT];
+    bytes_ += record.size();
+}
+
+void RingReader::pass(Bytes record) { ++passed_[kind_of(record) % FSW_KIND_COUNT]; }
+
+RingReader::Frozen::Frozen(const RingReader& ring)
+    : ring_(ring),
+      at_(load_counter(&ring.producer_->oldest)),
+      head_(load_head(&ring.producer_->head)) {
+    if (head_ - at_ > ring.ring_bytes_) {
+        fail(Exit::kRunFailed, "the ring of CPU {} holds {} bytes, but has room for {}",
+             ring.cpu(), head_ - at_, ring.ring_bytes_);
+    }
+}
+
+bool RingReader::Frozen::next(Bytes& record) {
+    while (at_ != head_) {
+        const std::uint64_t at = at_ & (ring_.ring_bytes_ - 1);
+        const Bytes run(ring_.data_ + at, std::min(head_ - at_, ring_.ring_bytes_ - at));
+        const std::uint64_t whole = ring_.record_bytes(run, at_);
+        at_ += whole;
+        record = run.first(whole);
+        if (kind_of(record) != FSW_KIND_PAD) return true;
+    }
+    return false;
 }
 
 namespace {

@@ -31,10 +31,38 @@ class RingReader {
     std::uint64_t ring_bytes() const { return ring_bytes_; }
     Counts produced() const;
     Counts dropped() const;
+    Counts filtered() const;
+
+    // Of a ring that overwrites and is frozen: its records from the oldest on, Pads left out.
+    class Frozen {
+      public:
+        // False at the end. Throws Failure when a record's length can't be.
+        bool next(Bytes& record);
+
+      private:
+        friend class RingReader;
+        explicit Frozen(const RingReader& ring);
+        const RingReader& ring_;
+        std::uint64_t at_;
+        std::uint64_t head_;
+    };
+    Frozen frozen() const { return Frozen(*this); }
+    // Books of such a ring's record: it is in the log, or it isn't.
+    void keep(Bytes record);
+    void pass(Bytes record);
+    Counts passed() const;  // overwritten ones included
+    Counts overwritten() const;
+    struct Loss {
+        std::uint64_t first_ns;
+        std::uint64_t last_ns;
+    };
+    Loss loss() const;  // of the last freeze
+    std::uint32_t cpu() const { return producer_->cpu; }
     const Counts& stored() const { return stored_; }  // handed out since the last discard, by kind
     std::uint64_t bytes() const { return bytes_; }    // likewise, Pads excepted
 
   private:
+    std::uint64_t record_bytes(Bytes rest, std::uint64_t position) const;
     std::size_t walk(Bytes run, std::size_t* pad, Counts* seen) const;
 
     const fsw_ring_producer* producer_;
@@ -44,6 +72,7 @@ class RingReader {
     std::uint64_t tail_ = 0;
     std::uint64_t bytes_ = 0;
     Counts stored_{};
+    Counts passed_{};
 };
 
 // Shared memory of the device, unmapped once and never inherited.

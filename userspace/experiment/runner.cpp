@@ -99,7 +99,8 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
     session_ = std::make_unique<Session>(std::move(device));
     ignore_write_signals();
     log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
-    recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds());
+    recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds(),
+                                           parse_detail(asked_.detail()));
     write_text_proto(options_.out + "/experiment.textproto", "fairswitch.Plan", asked_);
 }
 

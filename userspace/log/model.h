@@ -47,6 +47,9 @@ struct Timer {
 struct Decision {
     FSW_DECISION_FIELDS(FSW_MODEL)
 };
+struct Brief {
+    FSW_BRIEF_FIELDS(FSW_MODEL)
+};
 struct Requeue {
     FSW_REQUEUE_FIELDS(FSW_MODEL)
 };
@@ -80,7 +83,23 @@ struct Sample {
 };
 
 using Record =
-    std::variant<Decision, Requeue, Delay, Wake, Switch, Task, Swap, Lost, Marker, Sample>;
+    std::variant<Decision, Brief, Requeue, Delay, Wake, Switch, Task, Swap, Lost, Marker, Sample>;
+
+// A Brief in the place of a Decision: no entities, no queue; of the picked one only its pid.
+inline Decision as_decision(const Brief& brief) {
+    Decision decision;
+    decision.stamp = brief.stamp;
+    decision.path = brief.path;
+    decision.verdict = brief.verdict;
+    decision.resched = brief.resched;
+    decision.wakee_pid = brief.wakee_pid;
+    decision.curr_pid = brief.curr_pid;
+    if (brief.picked_pid != 0) decision.picked.emplace().pid = brief.picked_pid;
+    return decision;
+}
+
+// Whether a decision that came from a Brief, which has no entities.
+inline bool is_brief(const Decision& decision) { return !decision.wakee; }
 
 // The stamp of any record but a Sample, which has none (nullptr).
 inline const Stamp* stamp_of(const Record& record) {

@@ -96,6 +96,7 @@ FSW_MESSAGE(entity, ENTITY, Entity, Entity)
 FSW_MESSAGE(queue, QUEUE, Queue, Queue)
 FSW_MESSAGE(timer, TIMER, Timer, Timer)
 FSW_MESSAGE(decision, DECISION, Decision, Decision)
+FSW_MESSAGE(brief, BRIEF, Brief, Brief)
 FSW_MESSAGE(requeue, REQUEUE, Requeue, Requeue)
 FSW_MESSAGE(delay, DELAY, Delay, Delay)
 FSW_MESSAGE(wake, WAKE, Wake, Wake)
@@ -143,6 +144,8 @@ bool overlay(Bytes record, model::Record& out) {
     switch (std::to_integer<unsigned>(record[offsetof(fsw_frame, kind_tag)]) >> 3) {
         case FSW_KIND_DECISION:
             return overlay_as<model::Decision>(decision_shape, record, out);
+        case FSW_KIND_BRIEF:
+            return overlay_as<model::Brief>(brief_shape, record, out);
         case FSW_KIND_REQUEUE:
             return overlay_as<model::Requeue>(requeue_shape, record, out);
         case FSW_KIND_DELAY:
@@ -168,6 +171,8 @@ bool from_message(const Record& message, model::Record& out) {
     switch (message.kind_case()) {
         case Record::kDecision:
             return read(message.decision(), alternative<model::Decision>(out)), true;
+        case Record::kBrief:
+            return read(message.brief(), alternative<model::Brief>(out)), true;
         case Record::kRequeue:
             return read(message.requeue(), alternative<model::Requeue>(out)), true;
         case Record::kDelay:

@@ -20,7 +20,7 @@ constexpr std::array<Text, static_cast<std::size_t>(Badness::kCount)> kTexts = {
     {"after_end", "records behind the End record, without a header of their own"},
     {"no_end", "End record missing: the recorder was killed or its disk was full"},
     {"foreign_layout", "records decoded the slow way: another version or tool wrote them"},
-    {"lost", "records dropped by the kernel because a ring was full"},
+    {"lost", "records dropped by the kernel because a ring was full or frozen"},
     {"sequence_gap", "sequence numbers that no record of their runqueue has"},
     {"sequence_repeat", "records more than there are sequence numbers on their runqueue"},
     {"books_off", "records by which the recorder's books and the file differ"},

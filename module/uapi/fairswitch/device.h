@@ -15,6 +15,12 @@
  * room. A tail that can't be (beyond head, or more than ring_bytes behind) is
  * read as "full": it harms only the reader that wrote it.
  *
+ * With a trigger (FSW_IOC_TRIGGER) the rings overwrite their oldest records
+ * instead, and tail means nothing: what is left begins at `oldest`. They are
+ * read only while frozen (EPOLLPRI): a writer either saw the freeze and drops
+ * its record, or was done before the freeze was told. There is no Lost record:
+ * lost_first_ns and lost_last_ns tell when the ring dropped since it was armed.
+ *
  *   kernel, CPU n, interrupts off          user space
  *   ------------------------------         --------------------------------
  *   load tail (when it looks full)         load head
@@ -33,7 +39,7 @@
 
 #define FSW_DEVICE_PATH		"/dev/fairswitch"
 #define FSW_RING_MAGIC		0x31474e4952575346ULL	/* "FSWRING1" */
-#define FSW_ABI			1	/* raised on an incompatible change */
+#define FSW_ABI			2	/* raised on an incompatible change */
 #define FSW_ID_BYTES		32
 #define FSW_MAX_VARIANTS	16
 
@@ -59,7 +65,13 @@ struct fsw_ring_producer {
 	__u64 head;
 	__u64 produced[FSW_KIND_COUNT];	/* records offered, by kind; Pad and Lost excluded */
 	__u64 dropped[FSW_KIND_COUNT];	/* of these, not stored */
-	__u64 reserved[8];
+	__u64 filtered[FSW_KIND_COUNT];	/* not offered: the filter left them out */
+	/* With a trigger only: */
+	__u64 oldest;
+	__u64 overwritten[FSW_KIND_COUNT];	/* stored, then overwritten */
+	__u64 lost_first_ns;
+	__u64 lost_last_ns;
+	__u64 reserved[5];
 };
 
 /* enum fsw_state */
@@ -87,19 +99,31 @@ struct fsw_variant {
 	__u32 reserved;
 };
 
+/* enum fsw_flight: module/flight.h has the picture */
+enum fsw_flight {
+	FSW_FLIGHT_OFF		= 0,
+	FSW_FLIGHT_ARMED	= 1,
+	FSW_FLIGHT_TRIGGERED	= 2,
+	FSW_FLIGHT_FROZEN	= 3,
+};
+
 struct fsw_status {
 	__u32 state;
 	__u32 arm;
 	__u32 generation;
 	__u32 positions;
-	__u32 recording;	/* kinds mask in force */
+	__u32 recording;	/* kinds mask in force, BRIEF instead of DECISION at that detail */
 	__u32 owner_pid;	/* session's opener, 0 = none */
 	__u32 last_end;		/* enum fsw_swap_reason of the last session's end, 0 = none */
 	__u32 watched;
 	__u64 decisions;	/* patched wakeup checks entered since load, all CPUs */
 	__u64 switches;		/* context switches seen since load, all CPUs; 0 while not recording */
 	__u64 lease_ms;
-	__u64 reserved[4];
+	__u64 filtered;		/* records left out by the filter since recording began, all CPUs */
+	__u32 flight;		/* enum fsw_flight */
+	__u32 triggers;		/* in the window since the rings were armed */
+	__u64 trigger_ns;	/* when the first of them came, 0 = none */
+	__u64 frozen_ns;
 };
 
 struct fsw_session {
@@ -116,20 +140,58 @@ struct fsw_set {
 	__u64 end_ns;		/* out: after the last store */
 };
 
+/* enum fsw_detail */
+enum fsw_detail {
+	FSW_DETAIL_FULL		= 0,
+	/* No entity is read: decisions are Briefs, and there is no Requeue or Delay. */
+	FSW_DETAIL_BRIEF	= 1,
+};
+
 struct fsw_record_ctl {
-	__u32 kinds;		/* bit FSW_KIND_x; 0 stops recording */
+	__u32 kinds;		/* bit FSW_KIND_x, never BRIEF; 0 stops recording */
+	__u32 detail;		/* enum fsw_detail */
+};
+
+#define FSW_FILTER_CPU_WORDS	16
+
+/*
+ * Which decisions, requeues and delays are recorded; a member that is 0 lets
+ * everything pass. The task is the wakee of a decision, or whose entity it is;
+ * a group's entity is nobody's. Wakes, switches and the rest aren't filtered.
+ */
+struct fsw_filter {
+	__u32 pid;
+	__u32 tgid;
+	__u64 cgroup;		/* id of a cgroup of the unified hierarchy: tasks in and below it */
+	char comm[FSW_COMM_BYTES];	/* the whole name, NUL-padded */
+	__u32 sample;		/* every Nth of what passes the others, per CPU and kind */
+	__u32 paths;		/* decisions only: bit FSW_PATH_x */
+	__u32 short_slice;	/* decisions only; 1: the wakee's own slice is shorter than curr's own */
 	__u32 reserved;
+	__u64 cpus[FSW_FILTER_CPU_WORDS];	/* bit n: about CPU n's runqueue */
 };
 
 enum fsw_watch_op {
 	FSW_WATCH_CLEAR	= 0,	/* forget all */
 	FSW_WATCH_TGID	= 1,	/* every thread of this process, present and future */
 	FSW_WATCH_PID	= 2,	/* one thread */
+	FSW_WATCH_COMM	= 3,	/* every thread of this name, present and future */
 };
 
 struct fsw_watch {
 	__u32 op;
 	__u32 pid;		/* in the initial pid namespace */
+	char comm[FSW_COMM_BYTES];	/* for COMM: the whole name, NUL-padded */
+};
+
+/*
+ * A watched thread that waited longer between wakeup and switch-in freezes the
+ * rings, which overwrite meanwhile.
+ */
+struct fsw_trigger {
+	__u64 latency_ns;	/* 0: no trigger, ordinary rings */
+	__u32 after_ms;		/* recorded on from the trigger; 0..60000 */
+	__u32 reserved;
 };
 
 struct fsw_mark {
@@ -147,6 +209,9 @@ struct fsw_mark {
 #define FSW_IOC_RECORD	_IOW('F', 7, struct fsw_record_ctl)	/* session's own descriptor only */
 #define FSW_IOC_WATCH	_IOW('F', 8, struct fsw_watch)		/* likewise */
 #define FSW_IOC_MARK	_IOW('F', 9, struct fsw_mark)		/* likewise */
+#define FSW_IOC_FILTER	_IOW('F', 10, struct fsw_filter)	/* likewise; also while recording */
+#define FSW_IOC_TRIGGER	_IOW('F', 11, struct fsw_trigger)	/* likewise; not while recording */
+#define FSW_IOC_REARM	_IO('F', 12)				/* likewise; empties the rings, EAGAIN */
 
 /*
  * errno of the ioctls:
@@ -157,6 +222,8 @@ struct fsw_mark {
  *   EINVAL    a value out of range, an unknown variant bit, or reserved != 0
  *   ENOSPC    the watch table is full
  *   ESRCH     no such task to watch
+ *   EALREADY  recording is on: set the trigger before
+ *   EAGAIN    the rings aren't frozen
  *   ENOTTY    not one of these
  */
 

@@ -105,6 +105,16 @@
 	F(12, entity, picked)		\
 	F(13, queue, queue)
 
+/* A decision without its entities: what is cheap to know. */
+#define FSW_BRIEF_FIELDS(F)		\
+	F(1, stamp, stamp)		\
+	F(2, u7, path)			\
+	F(3, u7, verdict)		\
+	F(4, u7, resched)		\
+	F(5, f32, wakee_pid)		\
+	F(6, f32, curr_pid)		\
+	F(7, f32, picked_pid)
+
 #define FSW_REQUEUE_FIELDS(F)		\
 	F(1, stamp, stamp)		\
 	F(2, entity, entity)		\
@@ -194,7 +204,8 @@
 	K(7, task, TASK)		\
 	K(8, swap, SWAP)		\
 	K(9, lost, LOST)		\
-	K(10, marker, MARKER)
+	K(10, marker, MARKER)		\
+	K(14, brief, BRIEF)
 
 #define FSW_KIND_PAD	11
 #define FSW_KIND_COUNT	16	/* size of arrays indexed by kind */
@@ -221,6 +232,7 @@ struct fsw_entity { FSW_ENTITY_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_queue { FSW_QUEUE_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_timer { FSW_TIMER_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_decision { FSW_DECISION_FIELDS(FSW_MEMBER) } FSW_PACKED;
+struct fsw_brief { FSW_BRIEF_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_requeue { FSW_REQUEUE_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_delay { FSW_DELAY_FIELDS(FSW_MEMBER) } FSW_PACKED;
 struct fsw_wake { FSW_WAKE_FIELDS(FSW_MEMBER) } FSW_PACKED;
@@ -326,6 +338,7 @@ enum fsw_path {
 	FSW_PATH_SYNC_KEEP		= 14,
 	FSW_PATH_SYNC_PREEMPT		= 15,
 };
+#define FSW_ALL_PATHS	0xfffeU	/* a bit for each but UNSPECIFIED */
 
 enum fsw_verdict {
 	FSW_VERDICT_UNSPECIFIED	= 0,
@@ -404,6 +417,11 @@ enum fsw_swap_reason {
 	FSW_SWAP_LEASE_OVER	= 3,
 	FSW_SWAP_OPENER_DEAD	= 4,
 	FSW_SWAP_UNPATCH	= 5,
+};
+
+/* Markers of the kernel's own. */
+enum fsw_marker_id {
+	FSW_MARKER_TRIGGER	= 7,	/* value: the latency, ns */
 };
 
 #endif /* FAIRSWITCH_UAPI_RECORD_H */

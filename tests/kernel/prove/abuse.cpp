@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <span>
+#include <thread>
 #include <vector>
 
 #include "fairswitch/device.h"
@@ -63,7 +65,7 @@ void sessions(int fd) {
         fmt::print("second session: the owner is {}, told was {}\n", getpid(), second.owner_pid);
     }
     expect("another's lease", ioctl(other, FSW_IOC_LEASE), EPERM);
-    fsw_record_ctl all{.kinds = 1u << FSW_KIND_DECISION, .reserved = 0};
+    fsw_record_ctl all{.kinds = 1u << FSW_KIND_DECISION, .detail = 0};
     expect("another's recording", ioctl(other, FSW_IOC_RECORD, &all), EPERM);
     expect("mapping without a session",
            map(other, PROT_READ, MAP_SHARED, 4096 + info.ring_bytes,
@@ -83,24 +85,39 @@ void arguments(int fd) {
     set.arm = 0;
     set.positions = 1;
     expect("arm 0 that isn't stock", ioctl(fd, FSW_IOC_SET, &set), EINVAL);
-    fsw_record_ctl kinds{.kinds = 1u << FSW_KIND_PAD, .reserved = 0};
+    fsw_record_ctl kinds{.kinds = 1u << FSW_KIND_PAD, .detail = 0};
     expect("recording of pads", ioctl(fd, FSW_IOC_RECORD, &kinds), EINVAL);
-    kinds = {.kinds = 0, .reserved = 1};
-    expect("reserved not zero", ioctl(fd, FSW_IOC_RECORD, &kinds), EINVAL);
-    fsw_watch watch{.op = 9, .pid = 1};
+    kinds = {.kinds = 0, .detail = 2};
+    expect("unknown detail", ioctl(fd, FSW_IOC_RECORD, &kinds), EINVAL);
+    kinds = {.kinds = 1u << FSW_KIND_BRIEF, .detail = 0};
+    expect("briefs by kind", ioctl(fd, FSW_IOC_RECORD, &kinds), EINVAL);
+    kinds = {.kinds = 1u << FSW_KIND_DELAY, .detail = FSW_DETAIL_BRIEF};
+    expect("nothing at that detail", ioctl(fd, FSW_IOC_RECORD, &kinds), EINVAL);
+    fsw_mark mark{.id = 1, .reserved = 1, .value = 0};
+    expect("reserved not zero", ioctl(fd, FSW_IOC_MARK, &mark), EINVAL);
+    fsw_watch watch{.op = 9, .pid = 1, .comm = {}};
     expect("unknown watch", ioctl(fd, FSW_IOC_WATCH, &watch), EINVAL);
-    watch = {.op = FSW_WATCH_PID, .pid = 0x7fffffff};
+    watch = {.op = FSW_WATCH_PID, .pid = 0x7fffffff, .comm = {}};
     expect("watch of nobody", ioctl(fd, FSW_IOC_WATCH, &watch), ESRCH);
     fsw_variant variant{};
     variant.index = 1000;
     expect("variant out of range", ioctl(fd, FSW_IOC_VARIANT, &variant), EINVAL);
+    fsw_filter filter{};
+    filter.short_slice = 2;
+    expect("filter with nonsense", ioctl(fd, FSW_IOC_FILTER, &filter), EINVAL);
+    filter = {};
+    filter.paths = 1;
+    expect("filter of no path", ioctl(fd, FSW_IOC_FILTER, &filter), EINVAL);
+    filter = {};
+    filter.reserved = 1;
+    expect("filter, reserved not zero", ioctl(fd, FSW_IOC_FILTER, &filter), EINVAL);
     expect("unknown ioctl", ioctl(fd, _IO('F', 200)), ENOTTY);
     expect("foreign ioctl", ioctl(fd, _IO('T', 1)), ENOTTY);
     expect("bad address", ioctl(fd, FSW_IOC_SET, 8), EFAULT);
-    watch = {.op = FSW_WATCH_PID, .pid = static_cast<std::uint32_t>(getpid())};
+    watch = {.op = FSW_WATCH_PID, .pid = static_cast<std::uint32_t>(getpid()), .comm = {}};
     for (int i = 0; i < 64; ++i) expect("watch", ioctl(fd, FSW_IOC_WATCH, &watch), 0);
     expect("watch beyond the table", ioctl(fd, FSW_IOC_WATCH, &watch), ENOSPC);
-    watch = {.op = FSW_WATCH_CLEAR, .pid = 0};
+    watch = {.op = FSW_WATCH_CLEAR, .pid = 0, .comm = {}};
     expect("watch cleared", ioctl(fd, FSW_IOC_WATCH, &watch), 0);
 }
 
@@ -134,6 +151,91 @@ void mappings(int fd, const fsw_info& info) {
     munmap(area, whole);
 }
 
+// A ring mapped twice is one ring, and each mapping goes by itself.
+void double_mapping(int fd) {
+    const auto offset = static_cast<off_t>(fsw_ring_offset(0, FSW_AREA_CONSUMER));
+    const int both = PROT_READ | PROT_WRITE;
+    void* first = mmap(nullptr, 4096, both, MAP_SHARED, fd, offset);
+    void* second = mmap(nullptr, 4096, both, MAP_SHARED, fd, offset);
+    expect("mapped once", first == MAP_FAILED ? -1 : 0, 0);
+    expect("mapped twice", second == MAP_FAILED ? -1 : 0, 0);
+    if (first == MAP_FAILED || second == MAP_FAILED) return;
+    auto* mine = static_cast<volatile std::uint64_t*>(first);
+    auto* same = static_cast<volatile std::uint64_t*>(second);
+    const std::uint64_t before = *mine;
+    *mine = 12345;
+    if (*same != 12345) ++failures, fmt::print("two mappings of a page differ\n");
+    munmap(first, 4096);
+    if (*same != 12345) ++failures, fmt::print("a mapping went with another\n");
+    *same = before;
+    munmap(second, 4096);
+}
+
+// Addresses that no program has: the kernel's own, nobody's, one whose argument ends outside.
+void bad_pointers(int fd) {
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto* area = static_cast<char*>(mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    expect("two pages", munmap(area + page, page), 0);
+    const unsigned long writes[] = {FSW_IOC_VARIANT, FSW_IOC_SESSION, FSW_IOC_SET,
+                                    FSW_IOC_RECORD,  FSW_IOC_WATCH,   FSW_IOC_MARK,
+                                    FSW_IOC_FILTER,  FSW_IOC_TRIGGER};
+    const unsigned long reads[] = {FSW_IOC_INFO, FSW_IOC_STATUS};
+    for (const std::uint64_t address :
+         {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{0xffff888000000000},
+          std::uint64_t{0x800000000000}, ~std::uint64_t{0},
+          reinterpret_cast<std::uint64_t>(area + page - 1)}) {
+        for (const unsigned long command : writes) {
+            expect("argument from nowhere", ioctl(fd, command, address), EFAULT);
+        }
+        for (const unsigned long command : reads) {
+            expect("result to nowhere", ioctl(fd, command, address), EFAULT);
+        }
+    }
+    munmap(area, page);
+}
+
+// The descriptor goes while another thread swaps through it: whatever comes first, it ends at stock.
+void close_during_swaps(const fsw_info& info, std::mt19937_64& random) {
+    for (int round = 0; round < 100; ++round) {
+        const int fd = open_device();
+        begin(fd);
+        std::thread swapper([&] {
+            for (std::uint32_t arm = 1;; arm = arm % 255 + 1) {
+                fsw_set set{};
+                set.arm = arm;
+                set.positions = arm & ((1u << info.variants) - 1);
+                if (ioctl(fd, FSW_IOC_SET, &set) != 0) break;
+            }
+            if (errno != ENOLINK && errno != EBADF) expect("set while closing", -1, ENOLINK);
+        });
+        usleep(random() % 3000);
+        close(fd);
+        swapper.join();
+        const int after = open_device();
+        fsw_status status{};
+        expect("status", ioctl(after, FSW_IOC_STATUS, &status), 0);
+        if (status.arm != 0 || status.positions != info.stock || status.owner_pid != 0) {
+            ++failures;
+            fmt::print("closed during a swap: arm {}, positions {:x}, owner {}\n", status.arm,
+                       status.positions, status.owner_pid);
+        }
+        close(after);
+    }
+}
+
+// A child's copies of descriptor and consumer page: the descriptor's end there is not the session's.
+void fork_with_descriptor(int fd) {
+    const pid_t child = fork();
+    if (child == 0) {
+        close(fd);
+        _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    expect("lease after a child closed its copy", ioctl(fd, FSW_IOC_LEASE), 0);
+}
+
 // Nonsense in the reader's page while the kernel writes: it must only harm this reader.
 void hostile_tails(int fd, const fsw_info& info, std::mt19937_64& random) {
     std::vector<volatile std::uint64_t*> tails;
@@ -143,7 +245,7 @@ void hostile_tails(int fd, const fsw_info& info, std::mt19937_64& random) {
         expect("consumer", area == MAP_FAILED ? -1 : 0, 0);
         if (area != MAP_FAILED) tails.push_back(static_cast<volatile std::uint64_t*>(area));
     }
-    fsw_record_ctl all{.kinds = 0x7fc, .reserved = 0};
+    fsw_record_ctl all{.kinds = 0x7fc, .detail = 0};
     expect("record", ioctl(fd, FSW_IOC_RECORD, &all), 0);
     for (int i = 0; i < 200000; ++i) {
         for (volatile std::uint64_t* tail : tails) *tail = random() >> (random() & 63);
@@ -151,6 +253,10 @@ void hostile_tails(int fd, const fsw_info& info, std::mt19937_64& random) {
             fsw_set set{};
             set.arm = i % 40000 == 0 ? 0 : 1;
             set.positions = set.arm != 0 ? (1u << info.variants) - 1 : info.stock;
+            fsw_filter filter{};
+            filter.sample = i % 40000 == 0 ? 3 : 0;
+            filter.paths = i % 60000 == 0 ? 1u << FSW_PATH_PICK_KEEP : 0;
+            expect("filter meanwhile", ioctl(fd, FSW_IOC_FILTER, &filter), 0);
             expect("set meanwhile", ioctl(fd, FSW_IOC_SET, &set), 0);
             usleep(100000);
         }
@@ -160,14 +266,55 @@ void hostile_tails(int fd, const fsw_info& info, std::mt19937_64& random) {
     // The mappings stay: they hold the open file, but must not hold the session.
 }
 
+// The same while the rings overwrite and freeze as fast as they can.
+void hostile_flight(int fd, const fsw_info& info, std::mt19937_64& random) {
+    void* area = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+                      static_cast<off_t>(fsw_ring_offset(info.cpus - 1, FSW_AREA_CONSUMER)));
+    expect("consumer", area == MAP_FAILED ? -1 : 0, 0);
+    auto* tail = static_cast<volatile std::uint64_t*>(area);
+    fsw_trigger trigger{.latency_ns = 1, .after_ms = 60001, .reserved = 0};
+    expect("trigger, too long after", ioctl(fd, FSW_IOC_TRIGGER, &trigger), EINVAL);
+    trigger = {.latency_ns = 1, .after_ms = 0, .reserved = 1};
+    expect("trigger, reserved not zero", ioctl(fd, FSW_IOC_TRIGGER, &trigger), EINVAL);
+    expect("rearm without a trigger", ioctl(fd, FSW_IOC_REARM), EAGAIN);
+    trigger.reserved = 0;
+    expect("trigger", ioctl(fd, FSW_IOC_TRIGGER, &trigger), 0);
+    fsw_watch watch{};
+    watch.op = FSW_WATCH_COMM;
+    expect("watch of no name", ioctl(fd, FSW_IOC_WATCH, &watch), EINVAL);
+    std::memcpy(watch.comm, "hackbench", 9);
+    expect("watch by name", ioctl(fd, FSW_IOC_WATCH, &watch), 0);
+    fsw_record_ctl all{.kinds = 0x7fc, .detail = 0};
+    expect("record", ioctl(fd, FSW_IOC_RECORD, &all), 0);
+    expect("trigger while recording", ioctl(fd, FSW_IOC_TRIGGER, &trigger), EALREADY);
+    int windows = 0;
+    for (int i = 0; i < 20000; ++i) {
+        *tail = random() >> (random() & 63);
+        if (i % 100 != 0) continue;
+        usleep(5000);
+        const int result = ioctl(fd, FSW_IOC_REARM);
+        if (result != 0 && errno != EAGAIN) expect("rearm", result, EAGAIN);
+        windows += result == 0;
+    }
+    if (windows == 0) ++failures, fmt::print("no window was frozen\n");
+    all.kinds = 0;
+    expect("stop", ioctl(fd, FSW_IOC_RECORD, &all), 0);
+    trigger = {};
+    expect("trigger off", ioctl(fd, FSW_IOC_TRIGGER, &trigger), 0);
+}
+
 // Any command with any bytes: nothing but errors or harmless success.
 void fuzz(int fd, std::mt19937_64& random) {
     for (int i = 0; i < 20000; ++i) {
-        std::uint64_t bytes[32];
-        for (std::uint64_t& word : bytes) word = random() >> (random() & 63);
+        std::uint64_t bytes[2048];
+        for (std::uint64_t& word : std::span(bytes).first(32)) word = random() >> (random() & 63);
         const auto command =
-            static_cast<unsigned long>(_IOC(random() & 3, 'F', random() % 12, random() % 256));
+            static_cast<unsigned long>(_IOC(random() & 3, 'F', random() % 16, random() % 256));
         ioctl(fd, command, bytes);
+        // Of any length, up to the 16 KiB that a command can name.
+        const auto longer = static_cast<unsigned long>(
+            _IOC(random() & 3, random() % 256, random() % 256, random() % 16384));
+        ioctl(fd, longer, random() % 2 ? static_cast<void*>(bytes) : nullptr);
     }
 }
 
@@ -181,6 +328,10 @@ int main() {
     sessions(fd);
     arguments(fd);
     mappings(fd, info);
+    double_mapping(fd);
+    bad_pointers(fd);
+    fork_with_descriptor(fd);
+    hostile_flight(fd, info, random);
     hostile_tails(fd, info, random);
     fuzz(fd, random);
     close(fd);
@@ -193,6 +344,7 @@ int main() {
         fmt::print("after close: arm {}, recording {:x}, owner {}\n", status.arm, status.recording,
                    status.owner_pid);
     }
+    close_during_swaps(info, random);
     fmt::print("{} failures\n", failures);
     return failures == 0 ? 0 : 1;
 }

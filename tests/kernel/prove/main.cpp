@@ -1,4 +1,4 @@
-// fairswitch-prove LOG PROOF [NUMBER]: the kernel tests' judge of a recorded log.
+// fairswitch-prove LOG PROOF [ARGUMENT]: the kernel tests' judge of a recorded log.
 #include <cstdio>
 #include <functional>
 
@@ -11,8 +11,9 @@ using fairswitch::prove::OrderedLog;
 
 int run(int argc, char** argv) {
     using namespace fairswitch;
-    if (argc < 3) fail(Exit::kUsage, "usage: fairswitch-prove LOG PROOF [NUMBER]");
-    const std::uint32_t number = argc > 3 ? std::stoul(argv[3]) : 0;  // of CPUs or swaps
+    if (argc < 3) fail(Exit::kUsage, "usage: fairswitch-prove LOG PROOF [CPUS|SWAPS|DETAIL]");
+    const std::string argument = argc > 3 ? argv[3] : "0";
+    const auto number = [&] { return static_cast<std::uint32_t>(std::stoul(argument)); };
     const std::map<std::string, std::function<void(const OrderedLog&)>> proofs{
         {"dequeue-delayed", prove::dequeue_delayed},
         {"lag-clamp", prove::lag_clamp},
@@ -20,12 +21,17 @@ int run(int argc, char** argv) {
         {"cancel-protection", prove::cancel_protection},
         {"short-buddy", prove::short_buddy},
         {"hierarchical-idle", prove::hierarchical_idle},
-        {"every-cpu", [&](const OrderedLog& log) { prove::every_cpu(log, number); }},
-        {"swaps", [&](const OrderedLog& log) { prove::swaps(log, number); }},
-        {"every-arm", [&](const OrderedLog& log) { prove::every_arm(log, number); }},
+        {"every-cpu", [&](const OrderedLog& log) { prove::every_cpu(log, number()); }},
+        {"swaps", [&](const OrderedLog& log) { prove::swaps(log, number()); }},
+        {"every-arm", [&](const OrderedLog& log) { prove::every_arm(log, number()); }},
         {"lag-bounds", prove::lag_bounds},
         {"books", prove::books},
         {"paths", prove::paths},
+        {"losses", prove::losses},
+        {"trace", [&](const OrderedLog& log) { prove::trace(log, argument); }},
+        {"flight", prove::flight},
+        {"filter", prove::filter},
+        {"detail", [&](const OrderedLog& log) { prove::detail(log, argument); }},
     };
     const auto proof = proofs.find(argv[2]);
     if (proof == proofs.end()) {

@@ -48,6 +48,27 @@ void lag_bounds(const OrderedLog& log);
 // the log names.
 void every_arm(const OrderedLog& log, std::uint64_t swaps);
 
+// Every decision is told in this detail (full or brief), and there are some; with `brief` nothing
+// tells of an entity.
+void detail(const OrderedLog& log, const std::string& wanted);
+
+// No record that the header's filter should have left out; some passed, some didn't; sampling keeps
+// its rate.
+void filter(const OrderedLog& log);
+
+// Of a flight recording: each window has a trigger, whose latency is above what was asked for and
+// is that of a Wake and a Switch in it; wakees were decided about; no record lies in between; Losts
+// tell of the frozen time.
+void flight(const OrderedLog& log);
+
+// The lines of fairswitch:decision in this file, as tracefs prints them, are the decisions of the
+// log between the first and the last of them, one for one.
+void trace(const OrderedLog& log, const std::string& path);
+
+// Records were lost; Losts tell of each of them, with the time in which nothing of that CPU is here;
+// behind the last one records go on, and no sequence number is missing but for the lost.
+void losses(const OrderedLog& log);
+
 // Prints how many decisions took each path.
 void paths(const OrderedLog& log);
 

@@ -15,6 +15,7 @@ using Counts = std::array<std::uint64_t, FSW_KIND_COUNT>;
 unsigned kind_of(const model::Record& record) {
     struct Visitor {
         unsigned operator()(const model::Decision&) const { return FSW_KIND_DECISION; }
+        unsigned operator()(const model::Brief&) const { return FSW_KIND_BRIEF; }
         unsigned operator()(const model::Requeue&) const { return FSW_KIND_REQUEUE; }
         unsigned operator()(const model::Delay&) const { return FSW_KIND_DELAY; }
         unsigned operator()(const model::Wake&) const { return FSW_KIND_WAKE; }
@@ -29,6 +30,7 @@ unsigned kind_of(const model::Record& record) {
 }
 
 void add_lost(Counts& counts, const model::Lost& lost) {
+    // A Lost doesn't tell the detail; a recording has one.
     counts[FSW_KIND_DECISION] += lost.decisions;
     counts[FSW_KIND_REQUEUE] += lost.requeues;
     counts[FSW_KIND_DELAY] += lost.delays;
@@ -69,12 +71,16 @@ void check_ring(const RingBooks& books, const Found& found) {
         if (kind == FSW_KIND_LOST || kind == FSW_KIND_PAD) continue;
         const std::uint64_t produced = books.produced(kind);
         const std::uint64_t dropped = books.dropped(kind);
-        if (produced != found.stored[kind] + dropped) {
-            fail(Exit::kRunFailed, "CPU {} kind {}: produced {}, in the file {}, dropped {}",
-                 books.cpu(), kind, produced, found.stored[kind], dropped);
+        const std::uint64_t passed = kind < unsigned(books.passed_size()) ? books.passed(kind) : 0;
+        if (produced != found.stored[kind] + dropped + passed) {
+            fail(Exit::kRunFailed,
+                 "CPU {} kind {}: produced {}, in the file {}, dropped {}, in no window {}",
+                 books.cpu(), kind, produced, found.stored[kind], dropped, passed);
         }
         // Losses at the very end have no record behind them to carry a Lost.
-        if (found.lost[kind] > dropped) {
+        const std::uint64_t at_any_detail =
+            kind == FSW_KIND_DECISION ? dropped + books.dropped(FSW_KIND_BRIEF) : dropped;
+        if (found.lost[kind] > at_any_detail) {
             fail(Exit::kRunFailed, "CPU {} kind {}: dropped {}, but Losts tell of {}", books.cpu(),
                  kind, dropped, found.lost[kind]);
         }
@@ -145,7 +151,8 @@ void every_cpu(const OrderedLog& log, std::uint32_t cpus) {
         const auto records = log.by_rq.find(cpu);
         if (records != log.by_rq.end()) {
             for (const model::Record& record : records->second) {
-                decisions += std::holds_alternative<model::Decision>(record);
+                decisions += std::holds_alternative<model::Decision>(record) ||
+                             std::holds_alternative<model::Brief>(record);
             }
         }
         fmt::print("CPU {}: {} decisions\n", cpu, decisions);
@@ -166,15 +173,107 @@ void books(const OrderedLog& log) {
     const std::map<std::uint32_t, Found> found = count_file(log);
     std::uint64_t produced = 0;
     std::uint64_t dropped = 0;
+    std::uint64_t passed = 0;
     for (const RingBooks& ring : log.end->rings()) {
         const auto cpu = found.find(ring.cpu());
         check_ring(ring, cpu != found.end() ? cpu->second : Found{});
         for (const std::uint64_t count : ring.produced()) produced += count;
         for (const std::uint64_t count : ring.dropped()) dropped += count;
+        for (const std::uint64_t count : ring.passed()) passed += count;
     }
     if (produced == 0) fail(Exit::kRunFailed, "the books are empty");
-    fmt::print("{} rings: produced {} = in the file {} + lost {}\n", log.end->rings_size(), produced,
-               produced - dropped, dropped);
+    fmt::print("{} rings: produced {} = in the file {} + lost {} + in no window {}\n",
+               log.end->rings_size(), produced, produced - dropped - passed, dropped, passed);
+}
+
+void detail(const OrderedLog& log, const std::string& wanted) {
+    Counts counts{};
+    for (const auto& [cpu, records] : log.by_rq) {
+        for (const model::Record& record : records) ++counts[kind_of(record)];
+    }
+    const bool brief = wanted == "brief";
+    const unsigned told = brief ? FSW_KIND_BRIEF : FSW_KIND_DECISION;
+    for (const unsigned kind : {FSW_KIND_BRIEF, FSW_KIND_DECISION, FSW_KIND_REQUEUE, FSW_KIND_DELAY}) {
+        fmt::print("kind {}: {}\n", kind, counts[kind]);
+        const bool others = kind != told && (brief || kind == FSW_KIND_BRIEF);
+        if (others && counts[kind] != 0) {
+            fail(Exit::kRunFailed, "{} records of kind {} at detail {}", counts[kind], kind, wanted);
+        }
+    }
+    if (counts[told] == 0) fail(Exit::kRunFailed, "no decision at detail {}", wanted);
+}
+
+namespace {
+
+std::uint64_t sum(const Counts& counts) {
+    std::uint64_t total = 0;
+    for (const std::uint64_t count : counts) total += count;
+    return total;
+}
+
+// All records of a ring, in order of time; and the Losts in it.
+struct OfRing {
+    std::vector<std::uint64_t> times;
+    std::vector<model::Lost> losts;
+};
+
+std::map<std::uint32_t, OfRing> by_ring(const OrderedLog& log) {
+    std::map<std::uint32_t, OfRing> rings;
+    const auto add = [&](const model::Record& record) {
+        const model::Stamp* stamp = model::stamp_of(record);
+        if (stamp == nullptr) return;
+        if (const auto* lost = std::get_if<model::Lost>(&record)) {
+            rings[stamp->cpu].losts.push_back(*lost);
+        } else {
+            rings[stamp->cpu].times.push_back(stamp->time_ns);
+        }
+    };
+    for (const auto& [cpu, records] : log.by_rq) {
+        for (const model::Record& record : records) add(record);
+    }
+    for (const model::Record& record : log.unordered) add(record);
+    return rings;
+}
+
+void check_lost(std::uint32_t cpu, const OfRing& ring, const model::Lost& lost) {
+    std::uint64_t after = 0;
+    for (const std::uint64_t time : ring.times) {
+        // A check begins before what it causes is dropped, and ends behind it.
+        if (time > lost.first_ns && time < lost.last_ns) {
+            fail(Exit::kRunFailed, "CPU {}: a record of {} in the time {}..{} that a Lost covers", cpu,
+                 time, lost.first_ns, lost.last_ns);
+        }
+        after += time > lost.last_ns;
+    }
+    if (after < 50) fail(Exit::kRunFailed, "CPU {}: {} records behind its Lost", cpu, after);
+}
+
+}  // namespace
+
+void losses(const OrderedLog& log) {
+    const std::map<std::uint32_t, Found> found = count_file(log);
+    std::uint64_t lost = 0;
+    for (const RingBooks& books : log.end->rings()) {
+        std::uint64_t dropped = 0;
+        for (const std::uint64_t count : books.dropped()) dropped += count;
+        const auto cpu = found.find(books.cpu());
+        const std::uint64_t told = cpu != found.end() ? sum(cpu->second.lost) : 0;
+        if (told != dropped) {
+            fail(Exit::kRunFailed, "CPU {}: dropped {}, Losts tell of {}", books.cpu(), dropped, told);
+        }
+        lost += dropped;
+    }
+    if (lost == 0) fail(Exit::kRunFailed, "nothing was lost");
+    for (const auto& [cpu, ring] : by_ring(log)) {
+        for (const model::Lost& one : ring.losts) check_lost(cpu, ring, one);
+    }
+    const std::uint64_t gap = log.validity.count(Badness::kSequenceGap);
+    const std::uint64_t repeats = log.validity.count(Badness::kSequenceRepeat);
+    if (gap > lost || repeats != 0 || log.validity.count(Badness::kForeignLayout) != 0) {
+        fail(Exit::kRunFailed, "{} lost, but {} sequence numbers missing, {} too many", lost, gap,
+             repeats);
+    }
+    fmt::print("{} lost, told by Losts; {} sequence numbers missing\n", lost, gap);
 }
 
 void paths(const OrderedLog& log) {
@@ -183,6 +282,9 @@ void paths(const OrderedLog& log) {
         for (const model::Record& record : records) {
             if (const auto* decision = std::get_if<model::Decision>(&record)) {
                 ++counts[Path_Name(static_cast<Path>(decision->path))];
+            }
+            if (const auto* brief = std::get_if<model::Brief>(&record)) {
+                ++counts[Path_Name(static_cast<Path>(brief->path))];
             }
         }
     }

@@ -1,0 +1,18 @@
+// What a log's filter let through, for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "proto/record.pb.h"
+
+namespace fairswitch {
+
+// "pid 12, CPUs 0,2-3, 1 in 10"; empty without a filter.
+std::string filter_text(const Filter& filter);
+
+// "0,2-3" of numbers in any order.
+std::string list_text(std::vector<std::uint32_t> numbers);
+
+}  // namespace fairswitch
