@@ -46,8 +46,10 @@ void __fsw_flight_late(u64 latency_ns, u64 now_ns)
 {
 	struct fsw_marker_record record =
 		FSW_RECORD_TEMPLATE(FSW_KIND_MARKER, marker, MARKER);
+	int state = atomic_cmpxchg(&fsw_state, FSW_FLIGHT_ARMED,
+				   FSW_FLIGHT_TRIGGERED);
 
-	if (fsw_ring_frozen())
+	if (state != FSW_FLIGHT_ARMED && state != FSW_FLIGHT_TRIGGERED)
 		return;
 	record.body.stamp.time_ns = now_ns;
 	record.body.id = FSW_MARKER_TRIGGER;
@@ -55,8 +57,7 @@ void __fsw_flight_late(u64 latency_ns, u64 now_ns)
 	fsw_ring_publish(&record, sizeof(record), FSW_KIND_MARKER,
 			 smp_processor_id(), false);
 	atomic_inc(&fsw_triggers);
-	if (atomic_cmpxchg(&fsw_state, FSW_FLIGHT_ARMED,
-			   FSW_FLIGHT_TRIGGERED) != FSW_FLIGHT_ARMED)
+	if (state != FSW_FLIGHT_ARMED)
 		return;
 	WRITE_ONCE(fsw_trigger_ns, now_ns);
 	irq_work_queue(&fsw_triggered_work);

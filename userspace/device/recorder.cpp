@@ -71,7 +71,7 @@ void Recorder::start() {
     take_baselines();
     if (flight_) {
         session_.trigger(flight_->latency_ns, flight_->after_ms());
-        armed_ns_ = monotonic_ns();
+        lost_until_ns_ = monotonic_ns();
     }
     session_.record(kinds_, detail_);
     session_.mark(MARKER_RECORD_BEGIN, 0);
@@ -127,7 +127,6 @@ void Recorder::collect_window() {
     }
     if (!session_.rearm()) return;  // stop() does the rest
     window_written_ = false;
-    armed_ns_ = monotonic_ns();
     write_losses();
     log_.flush();
     publish_live();
@@ -135,7 +134,7 @@ void Recorder::collect_window() {
 
 void Recorder::write_window(const fsw_status& status) {
     const std::uint64_t wanted = status.trigger_ns - std::min<std::uint64_t>(flight_->before_ns, status.trigger_ns);
-    const std::uint64_t from = std::max({wanted, armed_ns_, whole_from(readers_, overwritten_)});
+    const std::uint64_t from = std::max({wanted, lost_until_ns_, whole_from(readers_, overwritten_)});
     live_windows_.fetch_add(1, std::memory_order_relaxed);
     if (from > wanted) live_short_windows_.fetch_add(1, std::memory_order_relaxed);
     write_window_mark(MARKER_WINDOW_BEGIN, from);
@@ -164,6 +163,7 @@ void Recorder::write_losses() {
         told_losses_[i] = dropped;
         if (sum(fresh) == 0) continue;
         const RingReader::Loss loss = readers_[i]->loss();
+        lost_until_ns_ = std::max(lost_until_ns_, loss.last_ns);
         fsw_lost_record record = FSW_RECORD_TEMPLATE(FSW_KIND_LOST, lost, LOST);
         record.body.stamp.time_ns = record.body.last_ns = loss.last_ns;
         record.body.first_ns = loss.first_ns;

@@ -82,7 +82,7 @@ class Recorder {
     std::vector<RingReader*> readers_;
     std::vector<std::uint64_t> overwritten_;       // per ring, when it was armed
     std::vector<RingReader::Counts> told_losses_;  // per ring, in the log already
-    std::uint64_t armed_ns_ = 0;
+    std::uint64_t lost_until_ns_ = 0;              // the rings are whole from then on
     bool window_written_ = false;  // and the rings not armed again
     std::vector<RingBooks> books_;
     std::string violations_;

@@ -11,8 +11,9 @@ namespace fairswitch::prove {
 
 namespace {
 
-// Between the time taken for a freeze and the moment at which every writer knows.
-constexpr std::uint64_t kFreeze_ns = 1'000'000;
+// Between the time taken for a freeze and the moment at which every writer knows: a few turns of the
+// emulator, whose CPUs take turns, where a machine needs microseconds.
+constexpr std::uint64_t kFreeze_ns = 10'000'000;
 constexpr std::uint32_t kCollector = ~std::uint32_t{0};
 
 struct WindowTimes {
@@ -81,7 +82,14 @@ class FlightProof {
             const std::uint64_t earliest = earliest_of(window);
             if (time_ns >= earliest && time_ns <= window.end_ns + kFreeze_ns) return window;
         }
-        fail(Exit::kRunFailed, "{} at {} is in no window", what, time_ns);
+        std::string nearest;
+        for (const WindowTimes& window : windows_) {
+            if (window.begin_ns <= time_ns)
+                nearest = fmt::format("window {} of {} to {}", window.number, window.begin_ns,
+                                      window.end_ns);
+        }
+        fail(Exit::kRunFailed, "{} at {} is in no window; the last begun is {}", what, time_ns,
+             nearest);
     }
 
     std::uint64_t earliest_of(const WindowTimes& window) const {
