@@ -2,7 +2,7 @@
 #   make demo | test | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build grafts unit tsan lab-test kernel-test cells experiments lab clean
+.PHONY: help demo test build grafts unit tsan fuzz lab-test kernel-test cells experiments lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
@@ -10,6 +10,7 @@ help:
 	@echo 'make build        set up, build user space, fetch the kernel, build the module'
 	@echo 'make grafts       the module for more flavours (amd64, rt): 1 GB of downloads, no tests'
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
+	@echo 'make fuzz         a short run of the fuzzers'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
 	@echo 'make cells        each variant in both positions on each kernel, and the table of it'
 	@echo 'make experiments  the posted experiments in the lab, beside the posted figures'
@@ -30,7 +31,7 @@ build:
 grafts:
 	@scripts/grafts
 
-unit tsan cells:
+unit tsan fuzz cells:
 	@scripts/test $(TARGET) $@
 
 lab-test kernel-test:

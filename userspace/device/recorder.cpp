@@ -196,7 +196,10 @@ void Recorder::finish_flight() {
 
 void Recorder::drain_all() {
     for (RingMapping& ring : rings_) {
-        ring.reader().drain([this](Bytes records) { log_.append(records); });
+        ring.reader().drain([this](Bytes records) {
+            log_.append(records);
+            if (observer_) observer_(records);
+        });
     }
     log_.flush_if_due();
     publish_live();

@@ -24,6 +24,8 @@ class Recorder {
              std::uint32_t detail = FSW_DETAIL_FULL, std::optional<Flight> flight = {});
     ~Recorder();
 
+    // Is handed the records as they come, on the recorder's thread. Before start().
+    void observe(RingReader::Sink observer) { observer_ = std::move(observer); }
     // Forgets what the rings hold, switches recording on and drains on a thread of its own.
     void start();
     // Switches recording off, drains the rest, takes the books; then throws what the thread threw.
@@ -72,6 +74,7 @@ class Recorder {
 
     Session& session_;
     LogWriter& log_;
+    RingReader::Sink observer_;
     const std::uint32_t kinds_;
     const std::uint32_t detail_;
     const std::optional<Flight> flight_;

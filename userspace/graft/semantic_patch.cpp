@@ -63,10 +63,12 @@ SemanticPatch::Expectation parse_expectation(const fs::path& path, const std::st
 
 }  // namespace
 
-SemanticPatch SemanticPatch::read(const fs::path& path) {
+SemanticPatch SemanticPatch::read(const fs::path& path) { return parse(read_file(path), path); }
+
+SemanticPatch SemanticPatch::parse(const std::string& text, const fs::path& path) {
     SemanticPatch patch;
     patch.path = path;
-    std::istringstream lines(read_file(path));
+    std::istringstream lines(text);
     std::string value;
     for (std::string line; std::getline(lines, line);) {
         if (header_value(line, "title", value)) patch.title = value;

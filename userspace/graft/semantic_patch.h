@@ -28,6 +28,8 @@ struct SemanticPatch {
     std::vector<std::string> includes;
 
     static SemanticPatch read(const std::filesystem::path& path);
+    // `path` names the text in messages.
+    static SemanticPatch parse(const std::string& text, const std::filesystem::path& path);
 };
 
 // What a patch did to a source file.

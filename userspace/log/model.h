@@ -33,46 +33,59 @@ using Comm = std::array<char, FSW_COMM_BYTES>;
 
 struct Stamp {
     FSW_STAMP_FIELDS(FSW_MODEL)
+    bool operator==(const Stamp&) const = default;
 };
 struct Entity {
     FSW_ENTITY_FIELDS(FSW_MODEL)
+    bool operator==(const Entity&) const = default;
 };
 struct Queue {
     FSW_QUEUE_FIELDS(FSW_MODEL)
+    bool operator==(const Queue&) const = default;
 };
 struct Timer {
     FSW_TIMER_FIELDS(FSW_MODEL)
+    bool operator==(const Timer&) const = default;
 };
 
 struct Decision {
     FSW_DECISION_FIELDS(FSW_MODEL)
+    bool operator==(const Decision&) const = default;
 };
 struct Brief {
     FSW_BRIEF_FIELDS(FSW_MODEL)
 };
 struct Requeue {
     FSW_REQUEUE_FIELDS(FSW_MODEL)
+    bool operator==(const Requeue&) const = default;
 };
 struct Delay {
     FSW_DELAY_FIELDS(FSW_MODEL)
+    bool operator==(const Delay&) const = default;
 };
 struct Wake {
     FSW_WAKE_FIELDS(FSW_MODEL)
+    bool operator==(const Wake&) const = default;
 };
 struct Switch {
     FSW_SWITCH_FIELDS(FSW_MODEL)
+    bool operator==(const Switch&) const = default;
 };
 struct Task {
     FSW_TASK_FIELDS(FSW_MODEL)
+    bool operator==(const Task&) const = default;
 };
 struct Swap {
     FSW_SWAP_FIELDS(FSW_MODEL)
+    bool operator==(const Swap&) const = default;
 };
 struct Lost {
     FSW_LOST_FIELDS(FSW_MODEL)
+    bool operator==(const Lost&) const = default;
 };
 struct Marker {
     FSW_MARKER_FIELDS(FSW_MODEL)
+    bool operator==(const Marker&) const = default;
 };
 
 // Not from the kernel, so without a stamp.
@@ -80,6 +93,7 @@ struct Sample {
     std::uint32_t thread = 0;
     std::uint64_t cycle = 0;
     std::int64_t latency_ns = 0;
+    bool operator==(const Sample&) const = default;
 };
 
 using Record =
