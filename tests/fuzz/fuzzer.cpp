@@ -1,9 +1,17 @@
 // One fuzzer: libFuzzer over the target named at compile time.
+#include <google/protobuf/stubs/logging.h>
+
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "tests/fuzz/targets.h"
+
+// What libprotobuf has to say about bad bytes would drown the findings.
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+    google::protobuf::SetLogHandler(nullptr);
+    return 0;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     for (const auto& target : fairswitch::fuzz::targets()) {

@@ -70,12 +70,10 @@ void add_binary(Corpus& corpus) {
 }
 
 void add_text(Corpus& corpus) {
-    corpus.add(
-        "cyclictest",
-        std::string("\0Max CPUs = 2\n       0:       1:     103\n       0:       2:      99\n"
-                    "       1:       1:   -2147483648\nT: 0 ( 5634) P: 0 I:2777 C:    300 "
-                    "Min:     14 Act:   65 Avg:   68 Max:     108\n",
-                    183));
+    corpus.add("cyclictest",
+               " Max CPUs = 2\n       0:       1:     103\n       0:       2:      99\n"
+               "       1:       1:   -2147483648\nT: 0 ( 5634) P: 0 I:2777 C:    300 Min:     14 "
+               "Act:   65 Avg:   68 Max:     108\n");
     corpus.add("cyclictest",
                "\1# Histogram\n000024 000002\t000000\n000025 000001\t000007\n# Total: 000000003 "
                "000000007\n# Histogram Overflows: 00295 00000\n# Histogram Overflow at cycle "

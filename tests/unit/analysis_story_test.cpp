@@ -31,6 +31,29 @@ TEST(Story, LateSampleNamesCauseAndWhoRan) {
         EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 }
 
+// Windows may touch, overlap and contain each other, in any order.
+TEST(DecisionStore, KeepsWhatLiesInAnyWindow) {
+    const std::vector<DecisionStore::Window> windows = {{50, 60}, {10, 40}, {15, 20},
+                                                        {60, 70}, {90, 90}, {35, 45}};
+    DecisionStore store({}, windows);
+    for (uint64_t time = 0; time <= 100; ++time) {
+        model::Decision decision;
+        decision.stamp.time_ns = time;
+        store.add(decision);
+    }
+    store.finish();
+    std::vector<uint64_t> expected, found;
+    for (uint64_t time = 0; time <= 100; ++time)
+        for (const auto& window : windows)
+            if (time >= window.from_ns && time <= window.to_ns) {
+                expected.push_back(time);
+                break;
+            }
+    for (const model::Decision* decision : store.on(0, 0, 100))
+        found.push_back(decision->stamp.time_ns);
+    EXPECT_EQ(found, expected);
+}
+
 TEST(Story, CausesAreCountedByArm) {
     Analysed a(experiment());
     auto causes = causes_by_arm(a.joined, a.evidence, a.decisions, 1'000'000);

@@ -72,6 +72,27 @@ TEST(LogWriter, WritesWhatTheReaderReads) {
     std::filesystem::remove(path);
 }
 
+// A command line holds any bytes: the log must be read all the same.
+TEST(LogWriter, NamesNeedNotBeUtf8) {
+    const std::string path = temporary_path("bytes.fsl");
+    Header header = some_header();
+    header.set_command("fairswitch record -o caf\xe9.fsl");
+    header.set_host("h\xff");
+    {
+        LogWriter writer(path, header);
+        End end;
+        end.set_reason("caf\xe9 isn't there");
+        writer.close(end);
+    }
+    LogReader reader(path);
+    EXPECT_EQ(count_markers(reader), 0u);
+    EXPECT_EQ(reader.header().command(), header.command());
+    EXPECT_EQ(reader.end()->reason(), "caf\xe9 isn't there");
+    EXPECT_NE(describe(reader.parts().back()).find("host h?,"), std::string::npos);
+    EXPECT_TRUE(reader.validity().whole()) << reader.validity().summary();
+    std::filesystem::remove(path);
+}
+
 TEST(LogWriter, TellsAFullDisk) {
     try {
         LogWriter("/dev/full", some_header());

@@ -37,6 +37,8 @@ bool parse_sample(const std::string& line, int64_t unit_ns, CyclicSample& ret_sa
     if (std::sscanf(line.c_str(), " %u : %llu : %lld %n", &thread, &cycle, &latency, &used) != 3)
         return false;
     if (static_cast<size_t>(used) != line.size()) return false;
+    // Digits that ran together, as a starved printer leaves them.
+    if (latency > INT64_MAX / unit_ns || latency < INT64_MIN / unit_ns) return false;
     ret_sample = {thread, cycle, latency * unit_ns};
     return true;
 }

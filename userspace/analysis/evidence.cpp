@@ -103,11 +103,4 @@ std::string Evidence::who(uint32_t pid, uint64_t time_ns) const {
     return fmt::format("{}/{}", printable(model::text(task->comm)), pid);
 }
 
-std::string printable(std::string_view bytes) {
-    std::string out(bytes);
-    for (char& c : out)
-        if (c < 0x20 || c > 0x7e) c = '?';
-    return out;
-}
-
 }  // namespace fairswitch

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "userspace/base/text.h"
 #include "userspace/log/model.h"
 
 namespace fairswitch {
@@ -63,8 +64,5 @@ class Evidence {
     uint64_t first_ns_ = 0;
     uint64_t last_ns_ = 0;
 };
-
-// Bytes of a comm that could harm a terminal become '?'.
-std::string printable(std::string_view bytes);
 
 }  // namespace fairswitch

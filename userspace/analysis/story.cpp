@@ -48,9 +48,12 @@ Cause cause_of_decision(const model::Decision& decision) {
 
 // The first switch on the CPU after the wakeup.
 const model::Switch* first_switch(const Period& period, const Evidence& evidence) {
-    for (const model::Switch& s : evidence.switches(period.cpu))
-        if (s.stamp.time_ns + kMargin_ns >= period.wake.stamp.time_ns) return &s;
-    return nullptr;
+    const auto& switches = evidence.switches(period.cpu);
+    const auto found =
+        std::partition_point(switches.begin(), switches.end(), [&](const model::Switch& s) {
+            return s.stamp.time_ns + kMargin_ns < period.wake.stamp.time_ns;
+        });
+    return found == switches.end() ? nullptr : &*found;
 }
 
 // When a thread that was woken on the CPU left it at last. There is nothing to do in between.
@@ -139,14 +142,28 @@ bool cause_explains(Cause cause) { return cause < Cause::kNoDecision; }
 DecisionStore::DecisionStore(std::vector<uint32_t> wakees, std::vector<Window> windows)
     : wakees_(std::move(wakees)), windows_(std::move(windows)) {
     std::sort(wakees_.begin(), wakees_.end());
+    merge_windows();
+}
+
+// So that each decision is looked up in one window, however many there are.
+void DecisionStore::merge_windows() {
     std::sort(windows_.begin(), windows_.end(),
               [](const Window& a, const Window& b) { return a.from_ns < b.from_ns; });
+    std::vector<Window> merged;
+    for (const Window& window : windows_) {
+        if (merged.empty() || merged.back().to_ns < window.from_ns)
+            merged.push_back(window);
+        else
+            merged.back().to_ns = std::max(merged.back().to_ns, window.to_ns);
+    }
+    windows_ = std::move(merged);
 }
 
 bool DecisionStore::in_window(uint64_t time_ns) const {
-    return std::any_of(windows_.begin(), windows_.end(), [&](const Window& window) {
-        return time_ns >= window.from_ns && time_ns <= window.to_ns;
-    });
+    const auto after =
+        std::partition_point(windows_.begin(), windows_.end(),
+                             [&](const Window& window) { return window.from_ns <= time_ns; });
+    return after != windows_.begin() && time_ns <= std::prev(after)->to_ns;
 }
 
 void DecisionStore::add(const model::Record& record) {

@@ -64,10 +64,11 @@ class DecisionStore {
     std::vector<const model::Requeue*> requeues(const Period& period) const;
 
   private:
+    void merge_windows();
     bool in_window(uint64_t time_ns) const;
 
     std::vector<uint32_t> wakees_;
-    std::vector<Window> windows_;
+    std::vector<Window> windows_;  // by time, without overlap
     std::map<uint32_t, std::vector<model::Decision>> by_wakee_;
     std::map<uint32_t, std::vector<model::Decision>> by_rq_;
     std::map<uint32_t, std::vector<model::Requeue>> requeues_;  // by pid

@@ -33,6 +33,11 @@ struct Options {
     std::size_t worst = 10;
 };
 
+std::string title_of(const Header& header) {
+    return fmt::format("{}, kernel {}", printable(header.host()),
+                       printable(header.kernel_release()));
+}
+
 // On a terminal the screen is drawn anew; elsewhere a line is printed each time.
 class Screen {
   public:
@@ -95,8 +100,7 @@ class Replay {
     void begin_part(const LogReader& reader) {
         part_ = reader.parts().size();
         view_.emplace(reader.header(), options_.window_s);
-        title_ =
-            fmt::format("{}, kernel {}", reader.header().host(), reader.header().kernel_release());
+        title_ = title_of(reader.header());
     }
 
     void show() {
@@ -130,7 +134,7 @@ class Watch {
         Header header = describe_machine(session_.device());
         add_arm(header, kArm, arm_);
         view_.emplace(header, options_.window_s);
-        title_ = fmt::format("{}, kernel {}", header.host(), header.kernel_release());
+        title_ = title_of(header);
         LogWriter nowhere("/dev/null", header);
         Recorder recorder(session_, nowhere, all_kinds());
         recorder.observe([this](Bytes records) { take(records); });

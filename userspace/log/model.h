@@ -54,6 +54,7 @@ struct Decision {
 };
 struct Brief {
     FSW_BRIEF_FIELDS(FSW_MODEL)
+    bool operator==(const Brief&) const = default;
 };
 struct Requeue {
     FSW_REQUEUE_FIELDS(FSW_MODEL)

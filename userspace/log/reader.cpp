@@ -9,11 +9,13 @@
 #include <utility>
 
 #include "userspace/base/failure.h"
+#include "userspace/base/text.h"
 
 namespace fairswitch {
 namespace {
 
-constexpr std::size_t kBufferBytes = 1 << 20;
+// Stays in the cache, which is faster than fewer calls.
+constexpr std::size_t kBufferBytes = 128 << 10;
 constexpr std::size_t kLeastHeader = 16;  // bytes that tell what a file is
 constexpr std::uint32_t kMaxCpus = 1 << 16;
 constexpr std::byte kHeaderTag{(Record::kHeaderFieldNumber << 3) | 2};
@@ -294,10 +296,10 @@ std::string describe(const LogPart& part) {
     ::gmtime_r(&seconds, &when);
     char begun[32] = "";
     std::strftime(begun, sizeof(begun), "%Y-%m-%d %H:%M:%S UTC", &when);
-    std::string host = header.host().empty() ? "unnamed" : header.host();
-    if (!header.host_id().empty()) host += fmt::format(" ({})", header.host_id());
-    return fmt::format("host {}, kernel {}, begun {}, {} records", host, header.kernel_release(),
-                       begun, part.records);
+    std::string host = header.host().empty() ? "unnamed" : printable(header.host());
+    if (!header.host_id().empty()) host += fmt::format(" ({})", printable(header.host_id()));
+    return fmt::format("host {}, kernel {}, begun {}, {} records", host,
+                       printable(header.kernel_release()), begun, part.records);
 }
 
 }  // namespace fairswitch

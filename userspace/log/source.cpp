@@ -13,7 +13,7 @@
 namespace fairswitch {
 namespace {
 
-constexpr std::size_t kPackedBytes = 256 << 10;
+constexpr std::size_t kPackedBytes = 128 << 10;
 constexpr unsigned char kMagic[LogSource::kMagicBytes] = {0x28, 0xb5, 0x2f, 0xfd};
 // A frame that wants a greater window than this isn't ours, and could take all memory.
 constexpr int kMostWindowLog = 27;
