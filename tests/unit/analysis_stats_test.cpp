@@ -185,12 +185,6 @@ TEST(Bootstrap, IntervalOnlyWhereItCovers) {
     EXPECT_FALSE(row(many, Metric::kMaximum).interval.has_value());
 }
 
-TEST(Clusters, NeighboursCountOnce) {
-    EXPECT_EQ(exceedance_clusters({5, 9, 9, 5, 9, 5}, 6), 2u);
-    EXPECT_EQ(exceedance_clusters({9, 9}, 6), 1u);
-    EXPECT_EQ(exceedance_clusters({}, 6), 0u);
-}
-
 TEST(Schedule, EveryRoundHasEveryArmOnceInDrawnOrder) {
     auto order = draw_order(3, 200, 5);
     ASSERT_EQ(order.size(), 200u);

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "tests/unit/analysis_experiment.h"
@@ -156,6 +158,37 @@ TEST(Table, BriefsLeaveRowsUntold) {
     const size_t row = text.find("dequeue-delayed taken");
     ASSERT_NE(row, std::string::npos);
     EXPECT_NE(text.substr(row, 60).find(" -"), std::string::npos);
+}
+
+// One period of arm 1 is so late that two are skipped: they stand beside the raw rows.
+TEST(Table, SkippedPeriodsHaveRowsOfTheirOwn) {
+    Stream s;
+    uint64_t at = 0;
+    for (uint64_t block = 0; block < 2; ++block) {
+        s.swap(block == 0 ? 0 : 1, kStart + at * kInterval - 500'000);
+        s.marker(1, block, kStart + at * kInterval - 1000);
+        for (int i = 0; i < 150; ++i, ++at) {
+            const bool late = block == 1 && i == 100;
+            s.period(at, late ? 2 * kInterval + 400'000 : Stream::usual(at));
+            if (late) at += 2, i += 2;
+        }
+        s.marker(2, block, kStart + at * kInterval - 1000);
+    }
+    Analysed a(std::move(s));
+    const Table table = a.table();
+    ASSERT_EQ(table.columns.size(), 2u);
+    const ArmColumn& late = table.columns[1];
+    EXPECT_EQ(table.columns[0].omitted_added, 0u);
+    EXPECT_EQ(table.columns[0].with_omitted, table.columns[0].sorted);
+    EXPECT_EQ(late.omitted_added, 2u);
+    EXPECT_EQ(late.omitted_unplaced, 0u);
+    ASSERT_EQ(late.with_omitted.size(), late.sorted.size() + 2);
+    const int64_t longest = late.sorted.back();
+    EXPECT_TRUE(std::binary_search(late.with_omitted.begin(), late.with_omitted.end(),
+                                   longest - static_cast<int64_t>(kInterval)));
+    const std::string text = render_text(table);
+    EXPECT_NE(text.find("P99.9 + skipped (us)"), std::string::npos) << text;
+    EXPECT_TRUE(std::regex_search(text, std::regex("\n  periods added +0 +2\n"))) << text;
 }
 
 TEST(Table, Golden) {

@@ -126,6 +126,30 @@ const char* metric_label(Metric metric) {
     return "";
 }
 
+const char* metric_name(Metric metric) {
+    switch (metric) {
+        case Metric::kAverage:
+            return "the average";
+        case Metric::kP50:
+            return "P50";
+        case Metric::kP90:
+            return "P90";
+        case Metric::kP99:
+            return "P99";
+        case Metric::kP999:
+            return "P99.9";
+        case Metric::kMaximum:
+            return "the maximum";
+        case Metric::kOver1ms:
+            return "the share above 1 ms";
+        case Metric::kOver2ms:
+            return "the share above 2 ms";
+        case Metric::kOver4ms:
+            return "the share above 4 ms";
+    }
+    return "";
+}
+
 std::optional<double> metric_quantile(Metric metric) {
     switch (metric) {
         case Metric::kP50:
@@ -257,16 +281,6 @@ void judge(std::vector<std::vector<Comparison>>& family, size_t pairs) {
             c.verdict = c.p_adjusted < kAlpha ? Verdict3::kDifferent : Verdict3::kSame;
         }
     }
-}
-
-size_t exceedance_clusters(const std::vector<int64_t>& in_order, int64_t threshold_ns) {
-    size_t clusters = 0;
-    bool inside = false;
-    for (int64_t ns : in_order) {
-        clusters += ns > threshold_ns && !inside;
-        inside = ns > threshold_ns;
-    }
-    return clusters;
 }
 
 }  // namespace fairswitch

@@ -28,6 +28,8 @@ namespace fairswitch {
 enum class Metric { kAverage, kP50, kP90, kP99, kP999, kMaximum, kOver1ms, kOver2ms, kOver4ms };
 
 const char* metric_label(Metric metric);
+// For sentences: "P99.9".
+const char* metric_name(Metric metric);
 bool metric_is_share(Metric metric);
 // Of a quantile: its q; of anything else: nothing.
 std::optional<double> metric_quantile(Metric metric);
@@ -84,9 +86,5 @@ double smallest_p(size_t pairs);
 
 // Rounds without which judge() gives no verdict on a table of that many columns.
 uint32_t rounds_for_verdict(size_t columns);
-
-// Runs of neighbouring samples above the threshold: late wakeups come in groups, and a tail of 50
-// samples in 3 groups says little.
-size_t exceedance_clusters(const std::vector<int64_t>& in_order, int64_t threshold_ns);
 
 }  // namespace fairswitch

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "userspace/analysis/omission.h"
+
 namespace fairswitch {
 namespace {
 
@@ -29,6 +31,46 @@ std::vector<uint32_t> arm_order(const TableInput& input) {
     return order;
 }
 
+// Of each thread in each block of an arm, the moments that it was woken for.
+std::vector<std::vector<Served>> served_moments(const Join& join, uint32_t arm) {
+    std::map<std::pair<size_t, uint32_t>, std::vector<Served>> by_thread;
+    for (const Period& period : join.periods) {
+        if (!period.block || join.blocks[*period.block].block.arm != arm) continue;
+        const bool sampled = fate_in_table(period.fate);
+        by_thread[{*period.block, period.pid}].push_back(
+            {period.expected_ns, static_cast<int64_t>(sampled ? period.read_ns() : 0), sampled});
+    }
+    std::vector<std::vector<Served>> out;
+    for (auto& [thread, moments] : by_thread) out.push_back(std::move(moments));
+    return out;
+}
+
+void add_omitted(ArmColumn& column, const Join& join) {
+    if (join.count(Fate::kNoRecords)) return;
+    for (const auto& moments : served_moments(join, column.arm)) {
+        const auto view = with_omitted(moments, static_cast<int64_t>(join.interval_ns));
+        column.with_omitted.insert(column.with_omitted.end(), view.latencies.begin(),
+                                   view.latencies.end());
+        column.omitted_added += view.added;
+        column.omitted_unplaced += view.unplaced;
+    }
+    std::sort(column.with_omitted.begin(), column.with_omitted.end());
+}
+
+void add_clusters(ArmColumn& column, const Join& join) {
+    std::vector<const std::vector<int64_t>*> blocks;
+    for (const BlockResult& result : join.blocks)
+        if (result.block.arm == column.arm) blocks.push_back(&result.latencies);
+    for (Metric metric :
+         {Metric::kP99, Metric::kP999, Metric::kOver1ms, Metric::kOver2ms, Metric::kOver4ms}) {
+        const auto threshold = metric_threshold_ns(metric);
+        // At the quantile itself and beyond, as the interval counts exceedances.
+        const int64_t limit =
+            threshold ? *threshold : static_cast<int64_t>(metric_value(column.sorted, metric)) - 1;
+        column.clusters[metric] = effective_clusters(blocks, limit);
+    }
+}
+
 ArmColumn make_column(const TableInput& input, uint32_t arm) {
     ArmColumn column;
     column.arm = arm;
@@ -44,6 +86,8 @@ ArmColumn make_column(const TableInput& input, uint32_t arm) {
     }
     column.sorted = column.in_order;
     std::sort(column.sorted.begin(), column.sorted.end());
+    add_omitted(column, input.join);
+    add_clusters(column, input.join);
     column.counts = input.tally.of(arm);
     if (!input.plan) return column;
     double seconds = 0;

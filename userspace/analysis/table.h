@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "proto/experiment.pb.h"
+#include "userspace/analysis/extremal.h"
 #include "userspace/analysis/join.h"
 #include "userspace/analysis/stats.h"
 #include "userspace/analysis/story.h"
@@ -27,6 +28,12 @@ struct ArmColumn {
     ArmCounts counts;
     std::optional<double> switches_per_second;  // context switches of the machine
     std::vector<uint64_t> late_causes;          // above 1 ms, by Cause
+    // Beside the raw samples: those of skipped periods too, sorted (omission.h). Empty: not known,
+    // because samples without a moment would look like skipped periods.
+    std::vector<int64_t> with_omitted;
+    uint64_t omitted_added = 0;
+    uint64_t omitted_unplaced = 0;
+    std::map<Metric, Clusters> clusters;  // beyond P99, P99.9 and above each threshold
 };
 
 struct SwapTimes {

@@ -29,6 +29,7 @@ class Text {
         header();
         samples();
         for (size_t i = 0; i < all_metrics().size(); ++i) metric(i);
+        omitted();
         line("");
         legend();
         line("");
@@ -253,13 +254,40 @@ class Text {
         if (any) clusters();
     }
 
-    // Late wakeups come together: how many independent ones there are at most.
+    // The tail as a client would see it that asks at every period. Only where periods were skipped.
+    void omitted() {
+        const auto& columns = table_.columns;
+        if (std::none_of(columns.begin(), columns.end(), [](const ArmColumn& c) {
+                return c.omitted_added || c.omitted_unplaced;
+            }))
+            return;
+        for (Metric metric : {Metric::kP99, Metric::kP999})
+            row(fmt::format("{} + skipped (us)", metric_name(metric)), [&](const ArmColumn& c) {
+                return c.with_omitted.empty()
+                           ? std::string("-")
+                           : value_text(metric, metric_value(c.with_omitted, metric));
+            });
+        row("  periods added",
+            [](const ArmColumn& c) { return fmt::format("{}", c.omitted_added); });
+        row("  of unknown wait, left out",
+            [](const ArmColumn& c) { return fmt::format("{}", c.omitted_unplaced); });
+    }
+
+    // Late wakeups come together: how many independent ones there are, about.
     void clusters() {
-        std::string counts;
-        for (const ArmColumn& column : table_.columns)
-            counts += fmt::format("{:>7}", exceedance_clusters(column.in_order, 1'000'000));
-        line("They come in this many runs of neighbouring samples:");
-        line("  " + counts);
+        line("Effective number of clusters of late samples:");
+        for (Metric metric : {Metric::kP99, Metric::kP999, Metric::kOver1ms}) {
+            std::string counts;
+            for (const ArmColumn& column : table_.columns) {
+                const auto found = column.clusters.find(metric);
+                counts += fmt::format(
+                    "{:>7.0f}", found == column.clusters.end() ? 0.0 : found->second.effective);
+            }
+            line(fmt::format("  {}  {}", counts,
+                             metric_quantile(metric)
+                                 ? fmt::format("from {} up", metric_name(metric))
+                                 : "above 1 ms"));
+        }
     }
 
     void footnotes() {
