@@ -162,7 +162,7 @@ TEST(Holm, StepsDown) {
     EXPECT_EQ(holm({0.9, 0.8})[0], 1.0);
 }
 
-TEST(Bootstrap, IntervalOnlyWhereItCovers) {
+TEST(Interval, OnlyWhereItCovers) {
     std::mt19937_64 random(3);
     std::exponential_distribution<double> latency(1.0 / 60'000);
     auto make = [&](size_t n) {

@@ -5,17 +5,13 @@
 #include <numeric>
 #include <random>
 
+#include "userspace/analysis/interval.h"
 #include "userspace/analysis/pooled.h"
 
 namespace fairswitch {
 namespace {
 
 constexpr int64_t kMs = 1'000'000;
-constexpr size_t kRandomFlips = 65536;
-constexpr size_t kResamples = 2000;
-constexpr size_t kMinIntervalBlocks = 20;
-constexpr size_t kMinExceedances = 50;
-constexpr size_t kMinExceedanceBlocks = 10;
 constexpr uint64_t kSeed = 0x66616972;
 
 PooledBlocks pool(const std::vector<BlockPair>& pairs) {
@@ -31,9 +27,9 @@ PooledBlocks pool(const std::vector<BlockPair>& pairs) {
 struct Labels {
     explicit Labels(size_t pairs) : first(2 * pairs), second(2 * pairs) {}
 
-    void set(size_t pair, bool flipped, uint32_t times = 1) {
-        first[2 * pair] = second[2 * pair + 1] = flipped ? 0 : times;
-        first[2 * pair + 1] = second[2 * pair] = flipped ? times : 0;
+    void set(size_t pair, bool flipped) {
+        first[2 * pair] = second[2 * pair + 1] = !flipped;
+        first[2 * pair + 1] = second[2 * pair] = flipped;
     }
 
     std::vector<uint32_t> first, second;
@@ -45,7 +41,7 @@ double difference(const PooledBlocks& pooled, Metric metric, const Labels& label
 
 // p for each metric: one walk over the flips for all of them.
 std::vector<double> flip_tests(const PooledBlocks& pooled, size_t pairs,
-                               const std::vector<Metric>& metrics) {
+                               const std::vector<Metric>& metrics, size_t random_flips) {
     Labels labels(pairs);
     for (size_t i = 0; i < pairs; ++i) labels.set(i, false);
     std::vector<double> limit;
@@ -54,7 +50,7 @@ std::vector<double> flip_tests(const PooledBlocks& pooled, size_t pairs,
         limit.push_back(observed * (1 - 1e-12));
     }
     const bool exact = pairs <= kExactPairs;
-    const size_t flips = exact ? size_t{1} << pairs : kRandomFlips;
+    const size_t flips = exact ? size_t{1} << pairs : random_flips;
     std::mt19937_64 random(kSeed);
     std::vector<size_t> reached(metrics.size());
     for (size_t flip = 0; flip < flips; ++flip) {
@@ -66,38 +62,6 @@ std::vector<double> flip_tests(const PooledBlocks& pooled, size_t pairs,
     std::vector<double> p;
     for (size_t count : reached) p.push_back(static_cast<double>(count) / flips);
     return p;
-}
-
-// Samples beyond the metric's point, and the blocks that hold any, of the arm that has fewer.
-bool enough_exceedances(const std::vector<BlockPair>& pairs, Metric metric, double value,
-                        std::vector<int64_t> BlockPair::*side) {
-    auto threshold = metric_threshold_ns(metric);
-    int64_t limit = threshold ? *threshold : static_cast<int64_t>(value) - 1;
-    if (metric == Metric::kAverage) limit = -1;
-    size_t exceedances = 0, blocks = 0;
-    for (const BlockPair& pair : pairs) {
-        auto beyond = std::count_if((pair.*side).begin(), (pair.*side).end(),
-                                    [&](int64_t ns) { return ns > limit; });
-        exceedances += static_cast<size_t>(beyond);
-        blocks += beyond > 0;
-    }
-    return exceedances >= kMinExceedances && blocks >= kMinExceedanceBlocks;
-}
-
-std::optional<Interval> bootstrap(const PooledBlocks& pooled, size_t pairs, Metric metric) {
-    std::mt19937_64 random(kSeed);
-    std::vector<double> percents;
-    for (size_t r = 0; r < kResamples; ++r) {
-        std::vector<uint32_t> drawn(pairs);
-        for (size_t i = 0; i < pairs; ++i) ++drawn[random() % pairs];
-        Labels labels(pairs);
-        for (size_t i = 0; i < pairs; ++i) labels.set(i, false, drawn[i]);
-        double first = pooled.value(metric, labels.first);
-        if (first <= 0) return std::nullopt;
-        percents.push_back(100 * (pooled.value(metric, labels.second) - first) / first);
-    }
-    std::sort(percents.begin(), percents.end());
-    return Interval{percents[kResamples / 40], percents[kResamples - 1 - kResamples / 40]};
 }
 
 }  // namespace
@@ -205,14 +169,18 @@ double metric_value(const std::vector<int64_t>& sorted, Metric metric) {
     return std::accumulate(sorted.begin(), sorted.end(), 0.0) / n;
 }
 
-std::vector<Comparison> compare(const std::vector<BlockPair>& pairs) {
+double flip_test(const std::vector<BlockPair>& pairs, Metric metric, size_t random_flips) {
+    return flip_tests(pool(pairs), pairs.size(), {metric}, random_flips).front();
+}
+
+std::vector<Comparison> compare(const std::vector<BlockPair>& pairs, size_t random_flips) {
     std::vector<Comparison> out;
     std::vector<Metric> tested;
     for (Metric metric : all_metrics())
         if (metric != Metric::kMaximum) tested.push_back(metric);
     const PooledBlocks pooled = pool(pairs);
     std::vector<double> p;
-    if (pairs.size() >= kMinPairs) p = flip_tests(pooled, pairs.size(), tested);
+    if (pairs.size() >= kMinPairs) p = flip_tests(pooled, pairs.size(), tested, random_flips);
     Labels labels(pairs.size());
     for (size_t i = 0; i < pairs.size(); ++i) labels.set(i, false);
     size_t next = 0;
@@ -224,17 +192,13 @@ std::vector<Comparison> compare(const std::vector<BlockPair>& pairs) {
                      .p = {},
                      .p_adjusted = 1,
                      .verdict = Verdict3::kNone,
-                     .interval = {}};
+                     .interval = difference_interval(pairs, metric)};
         if (!pairs.empty()) {
             c.first = pooled.value(metric, labels.first);
             c.second = pooled.value(metric, labels.second);
         }
         if (c.first > 0) c.percent = 100 * (c.second - c.first) / c.first;
         if (metric != Metric::kMaximum && !p.empty()) c.p = p[next++];
-        if (metric != Metric::kMaximum && pairs.size() >= kMinIntervalBlocks &&
-            enough_exceedances(pairs, metric, c.first, &BlockPair::first) &&
-            enough_exceedances(pairs, metric, c.second, &BlockPair::second))
-            c.interval = bootstrap(pooled, pairs.size(), metric);
         out.push_back(c);
     }
     return out;
@@ -265,20 +229,20 @@ uint32_t rounds_for_verdict(size_t columns) {
     return rounds;
 }
 
-void judge(std::vector<std::vector<Comparison>>& family, size_t pairs) {
+void judge(std::vector<std::vector<Comparison>>& family, size_t pairs, double alpha) {
     std::vector<double> p;
     for (const auto& arm : family)
         for (const Comparison& c : arm)
             if (c.p) p.push_back(*c.p);
     const std::vector<double> adjusted = holm(p);
-    const bool possible = smallest_p(pairs) * static_cast<double>(p.size()) < kAlpha;
+    const bool possible = smallest_p(pairs) * static_cast<double>(p.size()) < alpha;
     size_t next = 0;
     for (auto& arm : family) {
         for (Comparison& c : arm) {
             if (!c.p) continue;
             c.p_adjusted = adjusted[next++];
             if (!possible) continue;
-            c.verdict = c.p_adjusted < kAlpha ? Verdict3::kDifferent : Verdict3::kSame;
+            c.verdict = c.p_adjusted < alpha ? Verdict3::kDifferent : Verdict3::kSame;
         }
     }
 }

@@ -14,8 +14,13 @@
 // The family is every tested row of every arm of a table; Holm's correction goes over all of it.
 // The maximum is not tested.
 //
-// The interval is a separate estimate, a bootstrap over pairs, given only where simulation showed
-// that it covers: at least 20 blocks per arm and at least 50 exceedances in at least 10 blocks.
+// With three and more arms each is compared with the first: given which two places of a round both
+// took, who took which is a coin toss, whatever the other arms do. So it is exact there too.
+// Ernst 2004, "Permutation methods: a basis for exact inference"; for the random flips Phipson &
+// Smyth 2010, "Permutation p-values should never be zero"; Holm 1979, "A simple sequentially
+// rejective multiple test procedure".
+//
+// The interval is a separate estimate: interval.h.
 #pragma once
 
 #include <cstdint>
@@ -69,14 +74,21 @@ struct Comparison {
 
 constexpr size_t kMinPairs = 10;
 constexpr size_t kExactPairs = 16;
+constexpr size_t kRandomFlips = 65536;
 constexpr double kAlpha = 0.05;
 
 // One comparison per metric; p is not yet adjusted and no verdict given.
-std::vector<Comparison> compare(const std::vector<BlockPair>& pairs);
+std::vector<Comparison> compare(const std::vector<BlockPair>& pairs,
+                                size_t random_flips = kRandomFlips);
+
+// p of one metric alone.
+double flip_test(const std::vector<BlockPair>& pairs, Metric metric,
+                 size_t random_flips = kRandomFlips);
 
 // Holm's step-down over everything that was tested; fills p_adjusted and verdict. No verdict where
-// `pairs` flips can't give a p small enough for a family of this size.
-void judge(std::vector<std::vector<Comparison>>& family, size_t pairs);
+// `pairs` flips can't give a p small enough for a family of this size. `alpha` is smaller than
+// kAlpha where interim tables have spent some of it (stop.h).
+void judge(std::vector<std::vector<Comparison>>& family, size_t pairs, double alpha = kAlpha);
 
 // Holm-adjusted p values, in the order given.
 std::vector<double> holm(const std::vector<double>& p);

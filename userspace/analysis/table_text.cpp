@@ -162,7 +162,7 @@ class Text {
             if (given.empty())
                 line(
                     fmt::format(" {}: no interval (needs 20 blocks per arm, 50 samples beyond a "
-                                "point)",
+                                "point, no cliff)",
                                 name));
             else
                 line(fmt::format(" {}: 95 % intervals of the difference, others: no interval{}",
