@@ -1,6 +1,4 @@
 // fairswitch ab: an A/B experiment in one boot, from the arms to the table.
-#include <signal.h>
-
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -10,6 +8,7 @@
 #include "userspace/analysis/stats.h"
 #include "userspace/base/failure.h"
 #include "userspace/cli/commands.h"
+#include "userspace/cli/interrupt.h"
 #include "userspace/experiment/plan.h"
 #include "userspace/experiment/runner.h"
 
@@ -17,26 +16,6 @@ namespace fairswitch {
 namespace {
 
 constexpr size_t kStories = 5;
-
-void on_signal(int) { ExperimentRun::interrupt(); }
-
-class InterruptGuard {
-  public:
-    InterruptGuard() {
-        struct sigaction action {};
-        action.sa_handler = on_signal;
-        sigaction(SIGINT, &action, &old_int_);
-        sigaction(SIGTERM, &action, &old_term_);
-    }
-    ~InterruptGuard() {
-        sigaction(SIGINT, &old_int_, nullptr);
-        sigaction(SIGTERM, &old_term_, nullptr);
-    }
-
-  private:
-    struct sigaction old_int_ {};
-    struct sigaction old_term_ {};
-};
 
 void write_file(const std::string& path, const std::string& text) {
     std::ofstream out(path, std::ios::trunc);

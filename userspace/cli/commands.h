@@ -18,6 +18,7 @@ std::unique_ptr<Command> make_record_command();
 std::unique_ptr<Command> make_waker_command();
 std::unique_ptr<Command> make_top_command();
 std::unique_ptr<Command> make_ab_command();
+std::unique_ptr<Command> make_bisect_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_explain_command();
 
