@@ -187,9 +187,9 @@ class Markdown {
         line("Samples", shown, [&](int arm) { return std::to_string(result_.arms(arm).samples()); });
         line("Expected", shown,
              [&](int arm) { return std::to_string(result_.arms(arm).expected()); });
-        for (const auto& [row, unit] : rows())
-            line(unit.empty() ? row : fmt::format("{} ({})", row, unit), shown,
-                 [&](int arm) { return cell_text(arm, row); });
+        for (const Row& row : rows())
+            line(row.unit.empty() ? row.name : fmt::format("{} ({})", row.name, row.unit), shown,
+                 [&](int arm) { return cell_text(arm, row.name); });
         out_ += "\n";
     }
 
@@ -203,11 +203,16 @@ class Markdown {
         out_ += "\n";
     }
 
+    struct Row {
+        std::string name;
+        std::string unit;
+    };
+
     // In the order of the first arm's cells.
-    std::vector<std::pair<std::string, std::string>> rows() const {
-        std::vector<std::pair<std::string, std::string>> rows;
+    std::vector<Row> rows() const {
+        std::vector<Row> rows;
         for (const ResultCell& cell : result_.cells())
-            if (cell.arm() == result_.arms(0).id()) rows.emplace_back(cell.row(), cell.unit());
+            if (cell.arm() == result_.arms(0).id()) rows.push_back({cell.row(), cell.unit()});
         return rows;
     }
 
