@@ -51,6 +51,18 @@ typedef __int128 fsw_product;
 #define fsw_nr_queued(cfs_rq)		((cfs_rq)->h_nr_queued)
 #endif
 
+/*
+ * Whether a scheduler feature is on, from code that isn't patched by jump
+ * labels: a key where the kernel has them, else a bit. 6.12 has keys with
+ * SCHED_DEBUG only, which later kernels always have.
+ */
+#if defined(CONFIG_JUMP_LABEL) && \
+	(defined(CONFIG_SCHED_DEBUG) || LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0))
+#define fsw_feature(x)	static_key_enabled(&sched_feat_keys[__SCHED_FEAT_##x])
+#else
+#define fsw_feature(x)	sched_feat(x)
+#endif
+
 /* The weight as the sums count it. */
 static inline u64 fsw_sum_weight(const struct cfs_rq *cfs_rq,
 				 const struct sched_entity *se)

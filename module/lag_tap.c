@@ -123,7 +123,7 @@ void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 		return;
 	s->requeue_open = false;
 	/* Where the kernel has just left the lag in vlag. */
-	if (!FSW_HYGIENE_NEEDED || static_key_enabled(&sched_feat_keys[__SCHED_FEAT_DELAY_ZERO]) ||
+	if (!FSW_HYGIENE_NEEDED || fsw_feature(DELAY_ZERO) ||
 	    (requeue->branches & FSW_LAG_CLAMPED))
 		requeue->lag_after_ns = se->vlag;
 	else

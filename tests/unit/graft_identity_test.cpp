@@ -130,6 +130,30 @@ TEST(ImageTest, BuildIdAndBanner) {
     EXPECT_EQ(find_build_id(note.substr(0, 15)), "");
 }
 
+// As the kernel's build packs it: what is unpacked at boot, behind a setup header of one sector.
+std::string boot_image(const std::string& payload) {
+    std::string file(1024, '\0');
+    file[0x1f1] = 1;
+    file.replace(0x202, 4, "HdrS");
+    const auto length = static_cast<uint32_t>(payload.size());
+    file.replace(0x24c, 4, reinterpret_cast<const char*>(&length), 4);
+    return file + payload;
+}
+
+TEST(ImageTest, EveryPackingIsUnpacked) {
+    ScratchFolder folder;
+    const auto kernel = link_kernel(folder, kCode);
+    const auto packed = (folder / "packed").string();
+    for (const std::string packer : {"gzip", "xz", "zstd"}) {
+        must_run(packer + " -c " + (folder / "vmlinux").string() + " > " + packed);
+        // gzip ends with the unpacked size; to others the build appends it.
+        const auto payload = read_file(packed) + (packer == "gzip" ? "" : "size");
+        const auto image =
+            KernelImage::read(folder.put("vmlinuz", boot_image(payload)), folder / "work");
+        EXPECT_EQ(image.build_id(), kernel.image.build_id()) << packer;
+    }
+}
+
 TEST(ImageTest, ForeignFileIsRefused) {
     ScratchFolder folder;
     const auto file = folder.put("vmlinuz", std::string(4096, 'x'));

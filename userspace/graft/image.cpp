@@ -21,6 +21,8 @@ constexpr size_t kPayloadOffset = 0x248;
 constexpr size_t kPayloadLength = 0x24c;
 constexpr size_t kSectorBytes = 512;
 
+constexpr std::string_view kGzip = "\x1f\x8b\x08";
+
 struct Packer {
     std::string_view magic;
     const char* program;
@@ -32,7 +34,7 @@ constexpr std::array kPackers = {
     Packer{"\xfd"
            "7zXZ",
            "xz", "xz-utils"},
-    Packer{"\x1f\x8b\x08", "gzip", "gzip"},
+    Packer{kGzip, "gzip", "gzip"},
     Packer{"BZh", "bzip2", "bzip2"},
     Packer{"\x02\x21\x4c\x18", "lz4", "lz4"},
     Packer{"\x5d", "lzma", "xz-utils"},
@@ -57,8 +59,9 @@ std::string_view payload_of(std::string_view file, const std::string& origin) {
         fail(Exit::kImpossible, "{}: its compressed kernel lies outside of the file; truncated?",
              origin);
     }
-    // The last four bytes are the unpacked size, appended by the kernel's build.
-    return file.substr(start, length - 4);
+    // The last four bytes are the unpacked size: gzip's own, or appended by the kernel's build.
+    const bool own = file.substr(start, kGzip.size()) == kGzip;
+    return file.substr(start, own ? length : length - 4);
 }
 
 std::string unpack(std::string_view payload, const fs::path& work, const std::string& origin) {
