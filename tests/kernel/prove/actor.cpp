@@ -3,7 +3,8 @@
 //   fairswitch-actor wake CPU SLICE_US PERIOD_US BUSY_US
 //                                                  wakes periodically and works a while
 //   fairswitch-actor storm TASKS                   bears tasks that die soon, so many at a time
-// SLICE_US 0 leaves the slice as it is. The slice is read back: the kernel clamps it.
+// SLICE_US 0 leaves the slice as it is. The slice is read back: the kernel clamps it. Who is on its
+// CPU alone has its slice.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,8 +72,8 @@ int run(int argc, char** argv) {
         fail(Exit::kUsage, "usage: fairswitch-actor spin CPU SLICE_US | "
                            "wake CPU SLICE_US PERIOD_US BUSY_US | storm TASKS");
     }
-    fairswitch::pin_to({std::stoi(argv[2])});
     if (const std::uint64_t slice_us = std::stoull(argv[3])) fairswitch::set_slice(slice_us * 1000);
+    fairswitch::pin_to({std::stoi(argv[2])});
     if (role == "wake") wake(std::stoll(argv[4]) * 1000, std::stoll(argv[5]) * 1000);
     for (;;) asm volatile("");  // a loop that the compiler keeps
 }
