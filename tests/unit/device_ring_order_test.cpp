@@ -75,6 +75,7 @@ TEST(RingOrder, HeadPublishesRecords) {
     while (last < kRecords) {
         ring.drain([&](std::uint64_t value) { EXPECT_EQ(value, ++last); },
                    [](std::uint64_t) { ADD_FAILURE() << "a ring with room lost a record"; });
+        std::this_thread::yield();
     }
     producer.join();
 }
@@ -120,6 +121,7 @@ TEST(RingOrder, BothWaysWithLosses) {
                 ++read;
             },
             [&](std::uint64_t count) { lost += count; });
+        std::this_thread::yield();
     }
     producer.join();
     EXPECT_EQ(ring.reader->produced()[FSW_KIND_MARKER], read + lost);

@@ -20,6 +20,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kArm = 1;
+constexpr double kRatePeriod_s = 1;
 
 struct Options {
     std::string output;
@@ -84,7 +85,7 @@ class Recording {
     }
 
     int run() {
-        const fsw_set set = session_.set(arm_.name == "stock" ? 0 : kArm, arm_.positions);
+        const fsw_set set = session_.set(own_arm(), arm_.positions);
         for (const pid_t pid : watched_) session_.watch_process(pid);
         for (const std::string& name : options_.watch_names) session_.watch_name(name);
         if (filter_.used) session_.filter(filter_.kernel);
@@ -155,14 +156,31 @@ class Recording {
     void show(const Recorder::Live& live, double elapsed, ProgressLine& line) {
         if (flight_) {
             line.show(fmt::format("{:6.1f} s  {} windows, {} records  {:.1f} MB  arm {}", elapsed,
-                                  live.windows, live.records,
-                                  static_cast<double>(live.bytes) / 1e6, arm_.name));
+                                  live.windows, live.records, static_cast<double>(live.bytes) / 1e6,
+                                  arm_in_force()));
             return;
         }
+        if (elapsed - rate_from_s_ >= kRatePeriod_s) {
+            rate_ =
+                static_cast<double>(live.records - rate_from_records_) / (elapsed - rate_from_s_);
+            rate_from_s_ = elapsed;
+            rate_from_records_ = live.records;
+        }
         line.show(fmt::format("{:6.1f} s  {} records, {:.0f}/s  {:.1f} MB  {} lost  arm {}",
-                              elapsed, live.records, static_cast<double>(live.records) / elapsed,
-                              static_cast<double>(live.bytes) / 1e6, live.dropped, arm_.name));
+                              elapsed, live.records, rate_, static_cast<double>(live.bytes) / 1e6,
+                              live.dropped, arm_in_force()));
     }
+
+    // `set` from outside can change it.
+    std::string arm_in_force() const {
+        const fsw_status status = session_.device().status();
+        if (status.arm == own_arm()) return arm_.name;
+        if (status.arm == 0) return "stock";
+        return fmt::format("{}: {}", status.arm,
+                           describe_positions(status.positions, session_.device().variants()));
+    }
+
+    std::uint32_t own_arm() const { return arm_.name == "stock" ? 0 : kArm; }
 
     // The log gets its End record whatever happened to the recording.
     void finish(Recorder& recorder, LogWriter& log, const std::string& reason) {
@@ -225,6 +243,10 @@ class Recording {
     const ArmSpec arm_;
     std::vector<pid_t> watched_;
     Clock::time_point begin_;
+    // Records per second of late, and since when that is counted.
+    double rate_ = 0;
+    double rate_from_s_ = 0;
+    std::uint64_t rate_from_records_ = 0;
 };
 
 class RecordCommand : public Command {
@@ -261,9 +283,10 @@ class RecordCommand : public Command {
                          "no requeue and delay records")
             ->capture_default_str();
         command
-            ->add_option("--lease", options_.lease_ms,
-                         "Milliseconds for which the arm outlives this program when it is stopped or "
-                         "starved of CPU")
+            ->add_option(
+                "--lease", options_.lease_ms,
+                "Milliseconds for which the arm outlives this program when it is stopped or "
+                "starved of CPU")
             ->check(CLI::Range(100, 60000))
             ->capture_default_str();
         declare_flight(*command);
@@ -276,7 +299,8 @@ class RecordCommand : public Command {
             "Ends at Ctrl-C, when the duration is over or when COMMAND ends, whichever is first.\n"
             "Example: fairswitch record -o run.fsl --watch-command -- cyclictest -q -D 10 "
             "--policy=other\n"
-            "For days: fairswitch record -o late.fsl --watch-comm postgres --trigger 'latency>1ms'");
+            "For days: fairswitch record -o late.fsl --watch-comm postgres --trigger "
+            "'latency>1ms'");
         return command;
     }
 
@@ -297,9 +321,10 @@ class RecordCommand : public Command {
         const auto add = [&](const char* name, std::string& value, const char* help) {
             return command.add_option(name, value, help)->group("Flight recorder");
         };
-        auto* trigger = add("--trigger", options_.trigger,
-                            "'latency>1ms': keep only windows around the moments at which a watched "
-                            "thread was switched in later than that after its wakeup");
+        auto* trigger =
+            add("--trigger", options_.trigger,
+                "'latency>1ms': keep only windows around the moments at which a watched "
+                "thread was switched in later than that after its wakeup");
         add("--before", options_.before, "How much of a window lies before the trigger")
             ->needs(trigger)
             ->capture_default_str();
