@@ -84,6 +84,17 @@ void add_text(Corpus& corpus) {
                             "dequeue-delayed+lag-clamp", "a,,b", "lag-clamp=maybe"}) {
         corpus.add("arm", arm);
     }
+    for (const char* filter : {"\5"
+                               "0,2-3",
+                               "\1pick-keep,cancel-preempt", "\2hackbench", "\3latency>1ms",
+                               "\4"
+                               "50ms"}) {
+        corpus.add("filter", filter);
+    }
+    corpus.add("waker",
+               "# fairswitch waker 1\n# thread 0 interval_ns 1000000 busy_ns 200000\n0 17 "
+               "120017000000 120017057311\nskip 0 18 2\ndropped 0 3\nend 0 slept 14998 skipped 2 "
+               "dropped 3\n");
     const std::string source =
         "static void f(struct rq *rq)\n{\n\tif (g(rq)) /* \"*/\n\t\treturn;\n}\n";
     const std::string after =

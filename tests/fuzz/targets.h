@@ -29,5 +29,7 @@ void run_command_line(Input input);    // of cyclictest
 void run_arm(Input input);             // an arm's assignment of positions
 void run_semantic_patch(Input input);  // a .cocci file's header, and C that it is judged on
 void run_kallsyms(Input input);
+void run_filter(Input input);  // of the recorder, and a flight recorder's trigger
+void run_waker(Input input);   // what `fairswitch waker` prints
 
 }  // namespace fairswitch::fuzz

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <vector>
 
 #include "tests/fuzz/targets.h"
 #include "userspace/base/failure.h"
@@ -70,6 +71,20 @@ T take(Input& input) {
     std::memcpy(&value, input.data(), bytes);
     input = input.subspan(bytes);
     return value;
+}
+
+// The same ring as one that overwrites and is frozen.
+void walk_frozen(const RingReader& reader, const std::vector<std::byte>& data) {
+    try {
+        RingReader::Frozen frozen = reader.frozen();
+        std::size_t walked = 0;
+        for (Bytes record; frozen.next(record); walked += record.size()) {
+            promise(record.data() >= data.data() &&
+                    record.data() + record.size() <= data.data() + data.size());
+        }
+        promise(walked <= data.size());
+    } catch (const Failure&) {
+    }
 }
 
 }  // namespace
@@ -138,6 +153,8 @@ void run_ring(Input input) {
         }
         promise(consumer.tail - before <= kRingBytes);
         promise(reader.bytes() == handed_out);
+        producer.oldest = producer.head - take<std::uint16_t>(input);
+        walk_frozen(reader, data);
         input = input.subspan(std::min<std::size_t>(input.size(), 128));
     }
 }

@@ -8,8 +8,12 @@
 #include "userspace/base/failure.h"
 #include "userspace/device/arm.h"
 #include "userspace/device/device.h"
+#include "userspace/device/filter.h"
+#include "userspace/device/flight.h"
 #include "userspace/graft/kallsyms.h"
 #include "userspace/graft/semantic_patch.h"
+#include "userspace/log/filter_text.h"
+#include "userspace/workload/waker_text.h"
 
 namespace fairswitch::fuzz {
 namespace {
@@ -90,6 +94,42 @@ void run_kallsyms(Input input) {
     }
 }
 
+// The first byte chooses what the text is.
+void run_filter(Input input) {
+    if (input.empty()) return;
+    const std::string text = text_of(input.subspan(1));
+    try {
+        FilterOptions options;
+        switch (std::to_integer<unsigned>(input[0]) % 5) {
+            case 0:
+                options.cpus = text;
+                break;
+            case 1:
+                options.paths = text;
+                break;
+            case 2:
+                options.comm = text;
+                break;
+            case 3:
+                promise(parse_trigger(text) > 0);
+                break;
+            default:
+                parse_duration_ns(text, "--before");
+        }
+        const ParsedFilter filter = parse_filter(options);
+        promise(filter.used != filter_text(filter.log).empty());
+    } catch (const Failure&) {
+    }
+}
+
+void run_waker(Input input) {
+    std::istringstream in(text_of(input));
+    const bool is_one = WakerOutput::is_one(in);
+    promise(!is_one || in.tellg() == std::streampos(0));
+    const WakerOutput out = WakerOutput::parse(in);
+    promise((out.unparsed_lines == 0) == out.first_unparsed.empty());
+}
+
 std::span<const Target> targets() {
     static constexpr std::array kTargets = {
         Target{"log", run_log},
@@ -101,6 +141,8 @@ std::span<const Target> targets() {
         Target{"arm", run_arm},
         Target{"semantic_patch", run_semantic_patch},
         Target{"kallsyms", run_kallsyms},
+        Target{"filter", run_filter},
+        Target{"waker", run_waker},
     };
     return kTargets;
 }

@@ -85,6 +85,27 @@ TEST(LiveView, MeasuresAnyWatchedThread) {
     EXPECT_EQ(snapshot.worst[0].latency_ns, 90'000 - 58'000);
 }
 
+// Decisions of a recording at detail `brief` count like others.
+TEST(LiveView, CountsBriefs) {
+    Stream stream = two_arms();
+    for (model::Record& record : stream.records) {
+        const auto* decision = std::get_if<model::Decision>(&record);
+        if (decision == nullptr) continue;
+        model::Brief brief;
+        brief.stamp = decision->stamp;
+        brief.path = decision->path;
+        brief.verdict = decision->verdict;
+        brief.wakee_pid = decision->wakee_pid;
+        brief.curr_pid = decision->curr_pid;
+        record = brief;
+    }
+    const LiveSnapshot full = view_of(two_arms()).snapshot(1), brief = view_of(stream).snapshot(1);
+    ASSERT_EQ(brief.arms.size(), full.arms.size());
+    EXPECT_EQ(brief.arms[0].decisions, full.arms[0].decisions);
+    EXPECT_EQ(brief.arms[0].preempt_paths, full.arms[0].preempt_paths);
+    EXPECT_EQ(brief.worst[0].cause, Cause::kKeptBrief);
+}
+
 TEST(LiveView, CountsLosses) {
     Stream stream = two_arms();
     model::Lost lost;
@@ -112,7 +133,7 @@ TEST(LiveView, ScreenAndLine) {
     EXPECT_EQ(screen[0], "3.6 s recorded, 5203 records, 0 lost; per second over 3.0 s:");
     EXPECT_EQ(screen[2], "stock: 217 decisions/s, 100.0 % preempt");
     EXPECT_EQ(screen[3], "  keep     none");
-    EXPECT_EQ(screen[4], "  preempt  pick preempt 217");
+    EXPECT_EQ(screen[4], "  preempt  pick-preempt 217");
     EXPECT_EQ(screen[9], "worst of 1300 wakeups of watched threads:");
     EXPECT_EQ(screen[10],
               "   2.30 ms  cyclictest/812          at 3.332 s, CPU 0, dequeue-delayed; kept "

@@ -60,7 +60,9 @@ void LiveView::add(const model::Record& record) {
 }
 
 void LiveView::keep(const model::Record& record) {
-    if (const auto* decision = std::get_if<model::Decision>(&record)) {
+    if (const auto* brief = std::get_if<model::Brief>(&record)) {
+        keep(model::as_decision(*brief));
+    } else if (const auto* decision = std::get_if<model::Decision>(&record)) {
         count(*decision);
         if (watched_.contains(decision->wakee_pid)) decisions_.push_back(*decision);
     } else if (const auto* wake = std::get_if<model::Wake>(&record)) {

@@ -4,6 +4,7 @@
 
 #include "userspace/analysis/explain.h"
 #include "userspace/analysis/live.h"
+#include "userspace/log/filter_text.h"
 
 namespace fairswitch {
 namespace {
@@ -16,15 +17,6 @@ double per_second(uint64_t count, double seconds) {
     return seconds > 0 ? static_cast<double>(count) / seconds : 0;
 }
 
-// PATH_PICK_KEEP reads "pick keep".
-std::string path_name(size_t path) {
-    std::string name = Path_Name(static_cast<Path>(path));
-    if (name.empty()) return fmt::format("path {}", path);
-    name.erase(0, std::string_view("PATH_").size());
-    for (char& c : name) c = c == '_' ? ' ' : static_cast<char>(std::tolower(c));
-    return name;
-}
-
 // The paths of one verdict, the most frequent first.
 std::string paths_text(const std::array<uint64_t, kPathSlots>& counts, double seconds) {
     std::vector<std::pair<uint64_t, size_t>> order;
@@ -33,8 +25,8 @@ std::string paths_text(const std::array<uint64_t, kPathSlots>& counts, double se
     std::sort(order.rbegin(), order.rend());
     std::string text;
     for (const auto& [count, path] : order)
-        text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", path_name(path),
-                            per_second(count, seconds));
+        text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ",
+                            path_name(static_cast<int>(path)), per_second(count, seconds));
     return text.empty() ? "none" : text;
 }
 

@@ -5,17 +5,14 @@
 #include <algorithm>
 
 namespace fairswitch {
-namespace {
 
-// "PATH_PICK_KEEP" as it is named on the command line: "pick-keep".
 std::string path_name(int path) {
     std::string name = Path_Name(static_cast<Path>(path));
+    if (name.empty()) return fmt::format("path {}", path);
     name.erase(0, name.find('_') + 1);
     for (char& c : name) c = c == '_' ? '-' : static_cast<char>(std::tolower(c));
     return name;
 }
-
-}  // namespace
 
 std::string list_text(std::vector<std::uint32_t> numbers) {
     std::ranges::sort(numbers);
