@@ -76,6 +76,19 @@ static inline u64 fsw_sum_weight(const struct cfs_rq *cfs_rq,
 #endif
 }
 
+/* calc_delta_fair(): since 7.2 the weight isn't rounded to that of nice 0. */
+static inline u64 fsw_delta_fair(u64 delta, u64 weight)
+{
+	if (weight == NICE_0_LOAD)
+		return delta;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
+	return div64_u64(delta * scale_load_down(NICE_0_LOAD),
+			 max(scale_load_down(weight), 1UL));
+#else
+	return div64_u64(delta * NICE_0_LOAD, max(weight, 1ULL));
+#endif
+}
+
 /* The slice part of entity_lag()'s limit. */
 static inline u64 fsw_lag_limit(const struct cfs_rq *cfs_rq,
 				const struct sched_entity *se)

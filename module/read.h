@@ -69,20 +69,17 @@ static inline bool fsw_eligible(const struct cfs_rq *cfs_rq,
 }
 
 /*
- * entity_lag(), limited in the entity's virtual time. The kernel divides by
- * multiplying with an inverse; this is exact, so only clamped lags differ, by
+ * entity_lag(), limited in the entity's virtual time. Kernels that divide by
+ * multiplying with an inverse do so less exactly: there clamped lags differ, by
  * parts in a million.
  */
 static inline s64 fsw_lag(const struct cfs_rq *cfs_rq,
 			  const struct sched_entity *se)
 {
-	u64 weight = fsw_load_of(se).weight;
-	u64 limit = fsw_lag_limit(cfs_rq, se);
+	u64 limit = fsw_delta_fair(fsw_lag_limit(cfs_rq, se),
+				   fsw_load_of(se).weight);
 	s64 lag = fsw_avg_vruntime(cfs_rq) - se->vruntime;
 
-	if (weight != NICE_0_LOAD)
-		limit = div64_u64(limit * scale_load_down(NICE_0_LOAD),
-				  max(scale_load_down(weight), 1UL));
 	return clamp_t(s64, lag, -(s64)limit, (s64)limit);
 }
 

@@ -12,9 +12,9 @@ namespace fairswitch::prove {
 
 namespace {
 
-constexpr std::uint64_t kNice0 = 1024;  // se->load.weight of nice 0, scaled down
-constexpr std::uint64_t kMinShares = 2; // MIN_SHARES, and the least that scale_load_down() makes
-constexpr unsigned kScaleShift = 10;    // SCHED_FIXEDPOINT_SHIFT
+constexpr unsigned kScaleShift = 10;     // SCHED_FIXEDPOINT_SHIFT
+constexpr std::uint64_t kNice0 = 1024;   // se->load.weight of nice 0, scaled down
+constexpr std::uint64_t kMinShares = 2;  // MIN_SHARES, and the least that scale_load_down() makes
 constexpr std::int64_t kDequeueDelayed = 0x200;  // DEQUEUE_DELAYED of kernel/sched/sched.h, 6.12
 
 std::string setting(const Header& header, const std::string& name) {
@@ -110,12 +110,22 @@ class LagBounds {
     };
 
     std::int64_t bound(const model::Entity& entity) const {
-        const auto slice = static_cast<std::int64_t>(entity.slice_ns);
-        const std::int64_t limit = kernel_.old ? std::max(2 * slice, kernel_.tick)
-                                               : longest_slice_ + kernel_.tick;
-        // scale_load_down(), and calc_delta_fair() divides by it.
-        const std::uint64_t weight = std::max(entity.weight >> kScaleShift, kMinShares);
-        return limit * static_cast<std::int64_t>(kNice0) / static_cast<std::int64_t>(weight);
+        return bound(entity, kernel_.old ? entity.slice_ns : longest_slice_);
+    }
+
+    // The entity's own slice is one of those on its cfs_rq.
+    std::int64_t least_bound(const model::Entity& entity) const {
+        return bound(entity, entity.slice_ns);
+    }
+
+    std::int64_t bound(const model::Entity& entity, std::int64_t slice) const {
+        const std::int64_t limit =
+            kernel_.old ? std::max(2 * slice, kernel_.tick) : slice + kernel_.tick;
+        // calc_delta_fair(): before 7.2 it divides by scale_load_down() of the weight.
+        const std::uint64_t unit = kernel_.old ? kNice0 : kNice0 << kScaleShift;
+        const std::uint64_t weight =
+            std::max(kernel_.old ? entity.weight >> kScaleShift : entity.weight, kMinShares);
+        return limit * static_cast<std::int64_t>(unit) / static_cast<std::int64_t>(weight);
     }
 
     // The kernel divides by multiplying with a rounded inverse.
@@ -123,7 +133,11 @@ class LagBounds {
 
     void check(const char* what, const model::Stamp& stamp, const model::Entity& entity,
                std::int64_t lag, Worst& worst) const {
-        const std::int64_t limit = bound(entity);
+        check(what, stamp, entity, lag, bound(entity), worst);
+    }
+
+    void check(const char* what, const model::Stamp& stamp, const model::Entity& entity,
+               std::int64_t lag, std::int64_t limit, Worst& worst) const {
         const double share = std::abs(static_cast<double>(lag)) / static_cast<double>(limit);
         ++worst.seen;
         if (share > worst.share) {
@@ -170,16 +184,16 @@ class LagBounds {
         const auto raw =
             static_cast<std::int64_t>(decision.queue->avg_vruntime_ns - entity.vruntime_ns);
         const std::int64_t limit = bound(entity);
-        const bool limited = std::abs(raw) > std::abs(entity.lag_ns);
         ++raw_;
         beyond_ += std::abs(raw) > limit;
         worst_raw_ = std::max(worst_raw_,
                               std::abs(static_cast<double>(raw)) / static_cast<double>(limit));
-        const std::int64_t expected = std::clamp(raw, -limit, limit);
-        // Where the bound is only known from above, a limited lag is nearer to 0 than it.
-        const bool agrees = kernel_.old || !limited
-                                ? std::abs(entity.lag_ns - expected) <= slack(limit)
-                                : (raw < 0) == (entity.lag_ns < 0);
+        // Where the bound is only known to lie between two, so is a limited lag.
+        const std::int64_t nearest = std::clamp(raw, -least_bound(entity), least_bound(entity));
+        const std::int64_t farthest = std::clamp(raw, -limit, limit);
+        const auto [low, high] = std::minmax(nearest, farthest);
+        const bool agrees =
+            entity.lag_ns >= low - slack(limit) && entity.lag_ns <= high + slack(limit);
         if (!agrees) {
             complain(fmt::format("isn't V - vruntime = {} limited", raw).c_str(), decision.stamp, entity,
                      entity.lag_ns, limit);
@@ -189,7 +203,7 @@ class LagBounds {
     void see(const model::Requeue& requeue) {
         if (!requeue.entity) return;
         check_left("after a requeue", requeue.stamp, *requeue.entity, requeue.lag_after_ns,
-                   requeued_);
+                   bound(*requeue.entity), requeued_);
         gained_nothing(requeue.stamp, *requeue.entity, requeue.lag_after_ns);
     }
 
@@ -198,12 +212,13 @@ class LagBounds {
         switch (delay.verdict) {
             case FSW_DELAY_DELAYED:
                 if ((delay.branches & FSW_LAG_STORED_VALID) == 0) return;
-                check_left("when delayed", delay.stamp, *delay.entity, delay.lag_after_ns, delayed_);
+                check_left("when delayed", delay.stamp, *delay.entity, delay.lag_after_ns,
+                           bound_of_left(*delay.entity), delayed_);
                 gained_nothing(delay.stamp, *delay.entity, delay.lag_after_ns);
                 break;
             case FSW_DELAY_FINISHED:
-                check_left("when a delayed one left", delay.stamp, as_it_left(*delay.entity),
-                           delay.lag_after_ns, left_);
+                check_left("when a delayed one left", delay.stamp, *delay.entity,
+                           delay.lag_after_ns, bound_of_left(*delay.entity), left_);
                 // 6.12 asks only when the entity leaves for having been delayed, not on its way
                 // to another CPU or class.
                 if (!kernel_.old || (delay.dequeue_flags & kDequeueDelayed) != 0) {
@@ -211,7 +226,8 @@ class LagBounds {
                 }
                 break;
             default:
-                check_left("when dequeued", delay.stamp, *delay.entity, delay.lag_after_ns, dequeued_);
+                check_left("when dequeued", delay.stamp, *delay.entity, delay.lag_after_ns,
+                           bound_of_left(*delay.entity), dequeued_);
                 break;
         }
     }
@@ -220,19 +236,22 @@ class LagBounds {
     // and its lag is scaled with it after it was limited (rescale_entity()). That weight isn't recorded;
     // stock goes beyond the old one's bound as well.
     void check_left(const char* what, const model::Stamp& stamp, const model::Entity& entity,
-                    std::int64_t lag, Worst& worst) {
+                    std::int64_t lag, std::int64_t limit, Worst& worst) {
         if (kernel_.flat) {
             ++rescaled_;
         } else {
-            check(what, stamp, entity, lag, worst);
+            check(what, stamp, entity, lag, limit, worst);
         }
     }
 
-    // unthrottle_cfs_rq() takes a delayed group out when it has tasks again, and dequeue_entity() gives
-    // it its new weight after its lag: that of a group may be legal only for the least weight.
-    static model::Entity as_it_left(model::Entity entity) {
-        if ((entity.flags & FSW_ENTITY_TASK) == 0) entity.weight = kMinShares << kScaleShift;
-        return entity;
+    // Whoever dequeues a group or delays it gives it its new weight after its lag, and rescales the lag by
+    // the old weight over the new one (update_cfs_group(), reweight_entity()). The new one isn't recorded;
+    // the least is kMinShares, not scaled.
+    std::int64_t bound_of_left(const model::Entity& entity) const {
+        const std::int64_t bound_as_queued = bound(entity);
+        if ((entity.flags & FSW_ENTITY_TASK) != 0) return bound_as_queued;
+        return bound_as_queued * static_cast<std::int64_t>(std::max(entity.weight, kMinShares)) /
+               static_cast<std::int64_t>(kMinShares);
     }
 
     // DELAY_ZERO: being delayed earns nothing.
