@@ -113,9 +113,9 @@ class LagBounds {
         return bound(entity, kernel_.old ? entity.slice_ns : longest_slice_);
     }
 
-    // The entity's own slice is one of those on its cfs_rq.
+    // Not even the entity's own slice is sure to count: the tree learns later of one that is changed.
     std::int64_t least_bound(const model::Entity& entity) const {
-        return bound(entity, entity.slice_ns);
+        return bound(entity, kernel_.old ? entity.slice_ns : 0);
     }
 
     std::int64_t bound(const model::Entity& entity, std::int64_t slice) const {
