@@ -47,6 +47,43 @@ std::string packed(const std::string& records) {
     return bytes;
 }
 
+// However a part is cut, it costs that part its last record and the next one nothing. Cut within the
+// field without meaning that fills up its record, perhaps not even that.
+void expect_cut_parts(const std::string& last, std::size_t fill) {
+    const std::string cut_part = header_of("cut") + marker(1) + marker(2) + last;
+    const std::string next = header_of("next") + marker(3) + last + end_bytes();
+    for (std::size_t cut = 1; cut < last.size(); ++cut) {
+        LogReader reader = reader_of(cut_part.substr(0, cut_part.size() - cut) + next);
+        const std::size_t records = read_all(reader).size();
+        ASSERT_EQ(reader.parts().size(), 2u) << cut;
+        const Validity& torn = reader.parts()[0].validity;
+        if (cut <= fill && records == 5) {
+            EXPECT_EQ(torn.count(Badness::kTornTail), cut);
+        } else {
+            EXPECT_EQ(records, 4u) << cut;
+            EXPECT_EQ(torn.count(Badness::kTornTail), last.size() - cut);
+        }
+        EXPECT_EQ(torn.count(Badness::kNoEnd), 1u);
+        EXPECT_EQ(reader.parts()[1].header.host(), "next");
+        EXPECT_TRUE(reader.parts()[1].validity.whole()) << cut << reader.validity().summary();
+    }
+}
+
+TEST(LogParts, ATornPartCostsTheNextNothing) {
+    expect_cut_parts(bytes_of(testing::filled_record<fsw_decision_record>()), 9);
+    expect_cut_parts(marker(4), 5);
+}
+
+TEST(LogParts, PartsAreFoundBehindGarbage) {
+    const std::string garbage(300'000, '\xff');
+    LogReader reader = reader_of(header_of("first") + marker(1) + garbage + header_of("second") +
+                                 marker(2) + end_bytes());
+    EXPECT_EQ(read_all(reader).size(), 2u);
+    ASSERT_EQ(reader.parts().size(), 2u);
+    EXPECT_EQ(reader.parts()[0].validity.count(Badness::kTornTail), garbage.size());
+    EXPECT_TRUE(reader.parts()[1].validity.whole());
+}
+
 TEST(LogParts, EachHeaderBeginsAPartOfItsOwn) {
     // Sequence numbers and books of different hosts have nothing to do with each other.
     LogReader reader =

@@ -59,9 +59,12 @@ Bytes LogReader::unread() const { return Bytes(buffer_).subspan(begin_, end_of_b
 // Reads more behind what is unread. False at the end of the file.
 bool LogReader::fill() {
     if (at_end_of_file_) return false;
-    if (begin_ > 0) {
-        std::copy(buffer_.begin() + begin_, buffer_.begin() + end_of_bytes_, buffer_.begin());
-        end_of_bytes_ -= std::exchange(begin_, 0);
+    const std::size_t unneeded = before_last_ - base_;
+    if (unneeded > 0) {
+        std::copy(buffer_.begin() + unneeded, buffer_.begin() + end_of_bytes_, buffer_.begin());
+        begin_ -= unneeded;
+        end_of_bytes_ -= unneeded;
+        base_ += unneeded;
     }
     if (end_of_bytes_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
     const std::size_t n = source_.read(std::span(buffer_).subspan(end_of_bytes_));
@@ -88,23 +91,71 @@ Bytes LogReader::next_bytes() {
         const Bytes rest = unread();
         if (source_.plain() && LogSource::starts_frame(rest)) {
             source_.unpack(rest);
-            begin_ = end_of_bytes_ = 0;
+            end_of_bytes_ = begin_;
             at_end_of_file_ = false;
             continue;
         }
         const Framing frame = framing(rest);
-        if (frame.prefix < 0) {
-            std::uint64_t lost = rest.size();
-            for (begin_ = end_of_bytes_; fill(); begin_ = end_of_bytes_) lost += unread().size();
-            return stop(Badness::kFramingLost, lost);
-        }
         const std::size_t whole = static_cast<std::size_t>(frame.prefix) + frame.length;
         if (frame.prefix > 0 && rest.size() >= whole) {
+            before_last_ = std::exchange(last_, base_ + begin_);
             begin_ += whole;
             return rest.first(whole);
         }
-        if (!fill()) return stop_at_end(rest.size());
+        if (frame.prefix >= 0 && fill()) continue;
+        const std::uint64_t begin = base_ + begin_;
+        if (!parts_.empty() && find_header(last_ + 1, UINT64_MAX, begin)) continue;
+        const std::uint64_t lost = base_ + end_of_bytes_ - begin;
+        return frame.prefix < 0 ? stop(Badness::kFramingLost, lost) : stop_at_end(lost);
     }
+}
+
+// Goes on with the first Header that begins in [from, to), if there is one; what lies between it and
+// `torn` is a torn record. `from` lies behind the begin of the record before the last.
+bool LogReader::find_header(std::uint64_t from, std::uint64_t to, std::uint64_t torn) {
+    for (std::uint64_t at = from; at < to; ++at) {
+        Candidate candidate;
+        do {
+            candidate = header_at(Bytes(buffer_).subspan(at - base_, base_ + end_of_bytes_ - at));
+        } while (candidate == Candidate::kNeedsMore && fill());
+        if (candidate == Candidate::kYes) {
+            bad(Badness::kTornTail, difference(at, torn));
+            begin_ = at - base_;
+            return true;
+        }
+        if (to == UINT64_MAX) {
+            before_last_ = last_ = at;  // the buffer needn't keep what has been searched
+            begin_ = at - base_;
+        }
+        if (at == base_ + end_of_bytes_) return false;
+    }
+    return false;
+}
+
+// A torn record takes as much of the part behind it as it lacks.
+bool LogReader::joined_within_last() {
+    return find_header(before_last_ + 1, base_ + begin_, last_);
+}
+
+// Whether a record begins here that can only be a Header: it and the message in it are as long as
+// they say of each other, and it names a kernel.
+LogReader::Candidate LogReader::header_at(Bytes bytes) {
+    const Framing outer = framing(bytes);
+    if (outer.prefix < 0) return Candidate::kNo;
+    const auto tag_at = static_cast<std::size_t>(outer.prefix);
+    if (outer.prefix == 0 || bytes.size() <= tag_at) return Candidate::kNeedsMore;
+    if (bytes[tag_at] != kHeaderTag) return Candidate::kNo;
+    const Framing inner = framing(bytes.subspan(tag_at + 1));
+    if (inner.prefix == 0) return Candidate::kNeedsMore;
+    if (inner.prefix < 0 ||
+        outer.length != 1 + static_cast<std::uint64_t>(inner.prefix) + inner.length) {
+        return Candidate::kNo;
+    }
+    if (bytes.size() < tag_at + outer.length) return Candidate::kNeedsMore;
+    const Bytes payload = bytes.subspan(tag_at, outer.length);
+    const bool is_one = scratch_.ParseFromArray(payload.data(), static_cast<int>(payload.size())) &&
+                        scratch_.has_header() && !scratch_.header().kernel_release().empty();
+    return is_one ? Candidate::kYes : Candidate::kNo;
 }
 
 // The first bytes, unpacked if they are packed.
@@ -116,7 +167,7 @@ Bytes LogReader::begin_of_log() {
     fill_to(kLeastHeader);
     if (LogSource::starts_frame(unread())) {
         source_.unpack(unread());
-        begin_ = end_of_bytes_ = 0;
+        end_of_bytes_ = begin_;
         at_end_of_file_ = false;
         fill_to(kLeastHeader);
     }
@@ -187,7 +238,7 @@ bool LogReader::decode(Bytes bytes, model::Record& record) {
 bool LogReader::decode_message(Bytes bytes, model::Record& record) {
     const Bytes payload = bytes.subspan(static_cast<std::size_t>(framing(bytes).prefix));
     if (!scratch_.ParseFromArray(payload.data(), static_cast<int>(payload.size()))) {
-        bad(Badness::kUndecodable);
+        if (!joined_within_last()) bad(Badness::kUndecodable);
         return false;
     }
     kind_ = static_cast<unsigned>(scratch_.kind_case());
@@ -202,7 +253,7 @@ bool LogReader::decode_message(Bytes bytes, model::Record& record) {
         case Record::kPad:
             return false;
         case Record::KIND_NOT_SET:
-            bad(Badness::kUnknownKind);
+            if (!joined_within_last()) bad(Badness::kUnknownKind);
             return false;
         default:
             return known_kind(record);

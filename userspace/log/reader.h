@@ -5,7 +5,9 @@
 // of one runqueue are ordered by Stamp.seq only, since several CPUs can write about it.
 //
 // Logs may be joined by `cat`, of several hosts too: each Header begins a new part, with books,
-// sequence numbers and clock of its own. Who compares records has to keep parts apart.
+// sequence numbers and clock of its own. Who compares records has to keep parts apart. A part that
+// ends inside a record costs no more than that record: where records can't be followed, the next
+// Header is looked for (not inside a packed part, of which nothing is told behind its damage).
 #pragma once
 
 #include <array>
@@ -77,6 +79,10 @@ class LogReader {
     Bytes stop_at_end(std::uint64_t unread);
     Bytes unread() const;
     bool fill();
+    bool find_header(std::uint64_t from, std::uint64_t to, std::uint64_t torn);
+    bool joined_within_last();
+    enum class Candidate { kNo, kYes, kNeedsMore };
+    Candidate header_at(Bytes bytes);
     Bytes begin_of_log();
     void read_header();
     bool decode(Bytes bytes, model::Record& record);
@@ -97,6 +103,9 @@ class LogReader {
     std::vector<std::byte> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_of_bytes_ = 0;
+    std::uint64_t base_ = 0;         // where in the log the buffer begins
+    std::uint64_t last_ = 0;         // where in the log the record handed out last begins,
+    std::uint64_t before_last_ = 0;  // and the one before; the buffer holds both
     bool at_end_of_file_ = false;
     bool finished_ = false;
     Record scratch_;

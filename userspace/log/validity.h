@@ -10,8 +10,8 @@
 namespace fairswitch {
 
 enum class Badness : std::size_t {
-    kTornTail,       // the file ends inside a record (count: bytes)
-    kFramingLost,    // an impossible record length; nothing after it can be read
+    kTornTail,       // the log, or one joined to others, ends inside a record (count: bytes)
+    kFramingLost,    // an impossible record length, and no Header after it (count: bytes)
     kUndecodable,    // a framed record that is no Record message
     kUnknownKind,    // a Record of a kind that this program doesn't know
     kCorruptFrame,   // a zstd frame that can't be unpacked (count: bytes); nothing after it is read
