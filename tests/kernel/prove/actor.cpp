@@ -29,6 +29,14 @@ std::int64_t cpu_time_ns() {
     return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
+// Asks seldom: in the kernel, a task that is starved holds up RCU.
+void work(std::int64_t busy_ns) {
+    const std::int64_t until = cpu_time_ns() + busy_ns;
+    while (cpu_time_ns() < until) {
+        for (int turn = 0; turn < 2000; ++turn) asm volatile("");  // a loop that the compiler keeps
+    }
+}
+
 [[noreturn]] void wake(std::int64_t period_ns, std::int64_t busy_ns) {
     timespec next{};
     clock_gettime(CLOCK_MONOTONIC, &next);
@@ -39,18 +47,14 @@ std::int64_t cpu_time_ns() {
             ++next.tv_sec;
         }
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr);
-        const std::int64_t until = cpu_time_ns() + busy_ns;
-        while (cpu_time_ns() < until) {
-        }
+        work(busy_ns);
     }
 }
 
 // Works and sleeps a little, for a time that differs from task to task.
 [[noreturn]] void live_shortly(unsigned number) {
     for (unsigned turn = 0; turn <= number % 3; ++turn) {
-        const std::int64_t until = cpu_time_ns() + 50'000 * (number % 7);
-        while (cpu_time_ns() < until) {
-        }
+        work(50'000 * (number % 7));
         usleep(100 * (number % 11));
     }
     _exit(0);
@@ -75,7 +79,7 @@ int run(int argc, char** argv) {
     if (const std::uint64_t slice_us = std::stoull(argv[3])) fairswitch::set_slice(slice_us * 1000);
     fairswitch::pin_to({std::stoi(argv[2])});
     if (role == "wake") wake(std::stoll(argv[4]) * 1000, std::stoll(argv[5]) * 1000);
-    for (;;) asm volatile("");  // a loop that the compiler keeps
+    for (;;) asm volatile("");
 }
 
 }  // namespace

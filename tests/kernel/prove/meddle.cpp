@@ -28,6 +28,12 @@ namespace fs = std::filesystem;
 
 constexpr useconds_t kPause_us = 2000;
 
+// Slices and weights are such that a task of an idle group below others gets its turn within seconds:
+// one that waits for minutes inside an RCU reader keeps the memory of all tasks that exit.
+constexpr std::uint64_t kLongestSlice_ns = 3'000'000;
+constexpr std::uint64_t kLeastWeight = 20;
+constexpr std::uint64_t kMostWeight = 1000;
+
 volatile sig_atomic_t stopping = 0;
 
 class Meddler {
@@ -134,7 +140,7 @@ class Meddler {
         const pid_t pid = someone();
         if (pid == 0) return false;
         try {
-            set_attributes({.slice_ns = 100'000 + below(8'000'000)}, pid);
+            set_attributes({.slice_ns = 100'000 + below(kLongestSlice_ns)}, pid);
             return true;
         } catch (const Failure&) {
             return false;
@@ -142,7 +148,8 @@ class Meddler {
     }
 
     bool weight() {
-        return write(groups_[below(groups_.size())] / "cpu.weight", std::to_string(1 + below(10000)));
+        return write(groups_[below(groups_.size())] / "cpu.weight",
+                     std::to_string(kLeastWeight + below(kMostWeight - kLeastWeight)));
     }
 
     bool bandwidth() {
