@@ -45,6 +45,7 @@ using Counters = std::map<std::string, long>;
 struct Shown {
     std::map<unsigned, Counters> cpus;
     std::map<std::pair<unsigned, std::string>, Counters> queues;
+    std::vector<std::string> runnable;  // each such task as the kernel lists it, PID, V and all
 };
 
 void pin(unsigned cpu) {
@@ -141,6 +142,7 @@ Shown read_debug() {
             section = &shown.queues[{cpu, group}];
         } else if (!line.starts_with("  .")) {
             section = nullptr;
+            if (line.starts_with(" R") || line.starts_with(">R")) shown.runnable.push_back(line);
         } else if (section != nullptr) {
             char name[64];
             long value = 0;
@@ -252,8 +254,12 @@ std::vector<std::string> compare(const Shown& shown, const Expected& expected) {
 int run(int argc, char** argv) {
     Expected expected;
     for (int i = 1; i < argc; ++i) expected.add(argv[i]);
-    const std::vector<std::string> wrong = compare(read_debug(), expected);
+    const Shown shown = read_debug();
+    const std::vector<std::string> wrong = compare(shown, expected);
     for (const std::string& line : wrong) fmt::print("{}\n", line);
+    if (!wrong.empty()) {
+        for (const std::string& task : shown.runnable) fmt::print("  {}\n", task);
+    }
     return wrong.empty() ? 0 : 1;
 }
 
