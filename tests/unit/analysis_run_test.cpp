@@ -319,5 +319,82 @@ TEST_F(RunDirectory, WrongPathsAreNamed) {
     EXPECT_THROW(read_plan(dir_ + "/nothing"), Failure);
 }
 
+// Killed in the middle of a round and resumed: another process with other pids, whose output
+// counts its threads and cycles from 0 again.
+TEST_F(RunDirectory, ResumedPartsAreReadAsOneRun) {
+    Stream all = experiment();
+    const uint64_t border = kStart + 12 * 65 * kInterval - 600'000;
+    Stream first, second;
+    first.records.clear();
+    second.records.clear();
+    for (const model::Record& record : all.records) {
+        const uint64_t time = model::stamp_of(record)->time_ns;
+        if (time < border) {
+            first.records.push_back(record);
+            continue;
+        }
+        model::Record moved = record;
+        if (auto* wake = std::get_if<model::Wake>(&moved)) wake->pid += 1000;
+        if (auto* change = std::get_if<model::Switch>(&moved)) {
+            if (change->prev_pid == kPid) change->prev_pid += 1000;
+            if (change->next_pid == kPid) change->next_pid += 1000;
+        }
+        second.records.push_back(moved);
+    }
+    second.task(kPid + 1000, kTgid + 1000, "cyclictest", border, border - 1000);
+    std::get<model::Task>(second.records.back()).stamp.seq = 0;  // not of a runqueue's order
+    for (const CyclicSample& sample : all.samples) {
+        const bool late = sample.cycle >= 12 * 65;
+        (late ? second : first)
+            .samples.push_back({0, sample.cycle - (late ? 12 * 65 : 0), sample.latency_ns});
+    }
+    write(second, "complete");
+    fs::rename(dir_ + "/run.fsl", dir_ + "/run-2.fsl");
+    fs::rename(dir_ + "/measure.txt", dir_ + "/measure-2.txt");
+    write(first, "complete");
+    fs::resize_file(dir_ + "/run.fsl", fs::file_size(dir_ + "/run.fsl") - 13);  // killed
+    Experiment plan = read_plan(dir_ + "/plan.textproto");
+    plan.add_parts();
+    plan.add_parts()->set_first_round(6);
+    write_plan(dir_ + "/plan.textproto", plan);
+
+    const auto run = fairswitch::Run::load(RunFiles::find(dir_), 0);
+    const std::string table = run.table_text();
+    EXPECT_EQ(table.find("!!"), std::string::npos) << table;
+    EXPECT_EQ(run.joined().count(Fate::kUsed), 24u * 60);
+    EXPECT_EQ(run.joined().count(Fate::kNoRecords), 0u);
+    EXPECT_EQ(run.joined().count(Fate::kNoSample), 0u);
+    EXPECT_NE(table.find("Note: killed and resumed, in round 7\n"), std::string::npos) << table;
+    for (const Period& period : run.joined().periods)
+        EXPECT_EQ(period.thread, period.pid == kPid ? 0u : 1u);
+    const uint64_t last = kStart + (24 * 65 - 1) * kInterval;
+    EXPECT_GE(run.whole_until(), last);
+}
+
+TEST_F(RunDirectory, ALookOnTheWayLeavesLessForTheLastTable) {
+    write(experiment(), "complete");
+    Experiment plan = read_plan(dir_ + "/plan.textproto");
+    plan.set_rounds_planned(20);
+    plan.set_stop_reason("the interval of P99 is at most 20 % wide");
+    plan.add_looks()->set_alpha(0.02);
+    plan.mutable_looks(0)->set_rounds(10);
+    plan.add_looks()->set_alpha(0.01);
+    plan.mutable_looks(1)->set_rounds(12);
+    write_plan(dir_ + "/plan.textproto", plan);
+    const std::string table = fairswitch::Run::load(RunFiles::find(dir_), 0).table_text();
+    EXPECT_NE(table.find("not significant at 1 %"), std::string::npos) << table;
+    EXPECT_NE(table.find("ended after 12 of 20 rounds: the interval of P99 is at most 20 % wide"),
+              std::string::npos)
+        << table;
+    plan.clear_stop_reason();
+    plan.set_ended("");
+    write_plan(dir_ + "/plan.textproto", plan);
+    EXPECT_NE(fairswitch::Run::load(RunFiles::find(dir_), 0)
+                  .table_text()
+                  .find("not significant at 2 %"),
+              std::string::npos)
+        << "what is left";
+}
+
 }  // namespace
 }  // namespace fairswitch

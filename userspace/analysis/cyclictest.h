@@ -59,6 +59,7 @@ struct CyclicHistogram {
 // cyclictest's, or those of `fairswitch waker`, which always prints each sample with its times.
 struct CyclicCommand {
     uint64_t interval_us = 1000;
+    uint32_t threads = 1;
     bool nanoseconds = false;  // -N
     bool verbose = false;      // -v
     bool relative = false;     // -r: periods aren't absolute, no expected times

@@ -2,6 +2,7 @@
 #include <array>
 #include <cstdlib>
 #include <sstream>
+#include <thread>
 
 #include "userspace/analysis/cyclictest.h"
 #include "userspace/base/failure.h"
@@ -54,6 +55,15 @@ uint64_t number(const std::string& text, const char* option, uint64_t fallback) 
     return value;
 }
 
+// cyclictest's -t alone and -S mean one thread for each CPU.
+uint32_t thread_count(const Words& options) {
+    const std::string text = options.value('t', "threads");
+    const bool one_each = options.has('S', "smp") || options.has('t', "threads");
+    const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    if (digits) return static_cast<uint32_t>(number(text, "number of threads", 1));
+    return one_each || !text.empty() ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+}
+
 // cyclictest compares only as many letters as its own name has.
 bool known_policy(const std::string& policy) {
     static constexpr std::array<const char*, 5> kNames = {"other", "batch", "idle", "fifo", "rr"};
@@ -84,6 +94,7 @@ bool is_waker(const std::vector<std::string>& words) {
 CyclicCommand CyclicCommand::parse(const std::vector<std::string>& words) {
     Words options(words);
     CyclicCommand command;
+    command.threads = thread_count(options);
     if (is_waker(words)) {
         command.interval_us = number(options.value('i', "interval"), "interval", 1000);
         command.verbose = true;

@@ -42,11 +42,13 @@ void Evidence::finish() {
     for (auto& [pid, wakes] : wakes_) sort_by_time(wakes);
     for (auto& [pid, tasks] : tasks_) sort_by_time(tasks);
     for (auto& [cpu, switches] : switches_) {
-        std::stable_sort(switches.begin(), switches.end(),
+        size_t& finished = finished_[cpu];
+        std::stable_sort(switches.begin() + static_cast<std::ptrdiff_t>(finished), switches.end(),
                          [](const model::Switch& a, const model::Switch& b) {
                              if (a.stamp.seq && b.stamp.seq) return a.stamp.seq < b.stamp.seq;
                              return a.stamp.time_ns < b.stamp.time_ns;
                          });
+        finished = switches.size();
     }
     sort_by_time(swaps_);
     sort_by_time(markers_);

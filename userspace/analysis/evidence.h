@@ -28,7 +28,8 @@ struct SwitchPoint {
 class Evidence {
   public:
     void add(const model::Record& record);
-    // Sorts; call once, after the last add().
+    // Sorts; call it after the last add() of each recording. Later ones are of the same boot, but
+    // their sequence numbers may count anew.
     void finish();
 
     const std::map<uint32_t, std::vector<model::Wake>>& wakes() const { return wakes_; }
@@ -56,6 +57,7 @@ class Evidence {
   private:
     std::map<uint32_t, std::vector<model::Wake>> wakes_;       // by pid
     std::map<uint32_t, std::vector<model::Switch>> switches_;  // by CPU
+    std::map<uint32_t, size_t> finished_;                      // switches of finished recordings
     std::map<uint32_t, std::vector<model::Task>> tasks_;       // by pid
     std::vector<model::Swap> swaps_;
     std::vector<model::Marker> markers_;

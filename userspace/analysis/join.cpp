@@ -111,7 +111,7 @@ class Joiner {
   private:
     void join_thread(const Thread& thread, uint32_t number) {
         const uint64_t gap = median_gap(thread.wakes);
-        if (number == 0) out_.interval_ns = gap;
+        if (out_.interval_ns == 0) out_.interval_ns = gap;
         expect_samples(thread, gap);
         std::vector<Period> periods;
         std::vector<WakeFloors> floors;
@@ -328,6 +328,8 @@ const char* fate_text(Fate fate) {
 bool fate_in_table(Fate fate) {
     return fate == Fate::kUsed || fate == Fate::kLost || fate == Fate::kContrary;
 }
+
+size_t measured_thread_count(const Evidence& evidence) { return measured_threads(evidence).size(); }
 
 Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples,
           const std::vector<Block>& blocks) {

@@ -106,6 +106,9 @@ struct Join {
 // The blocks that a log tells: from marks, else from swaps, else all of it.
 std::vector<Block> find_blocks(const Evidence& evidence);
 
+// Threads whose samples are looked for, in the order of their start.
+size_t measured_thread_count(const Evidence& evidence);
+
 // `samples` null: latencies from the records alone.
 Join join(const Evidence& evidence, const std::vector<CyclicSample>* samples,
           const std::vector<Block>& blocks);

@@ -12,21 +12,11 @@ namespace {
 // Below this a posted figure says "the same".
 constexpr double kMoved_percent = 2;
 
-struct RowName {
-    const char* name;
-    Metric metric;
-};
-constexpr RowName kRows[] = {{"Average", Metric::kAverage}, {"P50", Metric::kP50},
-                             {"P90", Metric::kP90},         {"P99", Metric::kP99},
-                             {"P99.9", Metric::kP999},      {"Maximum", Metric::kMaximum}};
-
 std::optional<size_t> index_of(const std::string& row) {
-    for (const RowName& known : kRows) {
-        if (row != known.name) continue;
-        const auto found = std::find(all_metrics().begin(), all_metrics().end(), known.metric);
-        return static_cast<size_t>(found - all_metrics().begin());
-    }
-    return std::nullopt;
+    const auto metric = metric_of_row(row);
+    if (!metric) return std::nullopt;
+    const auto found = std::find(all_metrics().begin(), all_metrics().end(), *metric);
+    return static_cast<size_t>(found - all_metrics().begin());
 }
 
 std::optional<size_t> column_of(const Table& table, const std::string& name) {

@@ -16,31 +16,6 @@ const char* verdict_text(const Comparison& comparison) {
     return comparison.verdict == Verdict3::kSame ? "not significant" : "no verdict";
 }
 
-// "P99.9" of "99.9th Percentile (us)": the names that plans use, too.
-std::string row_name(Metric metric) {
-    switch (metric) {
-        case Metric::kAverage:
-            return "Average";
-        case Metric::kP50:
-            return "P50";
-        case Metric::kP90:
-            return "P90";
-        case Metric::kP99:
-            return "P99";
-        case Metric::kP999:
-            return "P99.9";
-        case Metric::kMaximum:
-            return "Maximum";
-        case Metric::kOver1ms:
-            return "Above 1 ms";
-        case Metric::kOver2ms:
-            return "Above 2 ms";
-        case Metric::kOver4ms:
-            return "Above 4 ms";
-    }
-    return "";
-}
-
 class Maker {
   public:
     Maker(const Table& table, const std::string& title) : table_(table) {
@@ -53,6 +28,7 @@ class Maker {
         result_.set_pairs(static_cast<uint32_t>(table_.pairs));
         result_.set_records_lost(table_.records_lost);
         result_.set_load(table_.load);
+        result_.set_alpha(table_.alpha);
         for (const ArmColumn& column : table_.columns) add_arm(column);
         for (size_t m = 0; m < all_metrics().size(); ++m)
             for (size_t c = 0; c < table_.columns.size(); ++c) add_metric(m, c);
@@ -84,7 +60,7 @@ class Maker {
         const Metric metric = all_metrics()[index];
         const ArmColumn& column = table_.columns[c];
         ResultCell& cell =
-            add_cell(column, row_name(metric), metric_is_share(metric) ? "%" : "us");
+            add_cell(column, metric_row(metric), metric_is_share(metric) ? "%" : "us");
         const double value = metric_value(column.sorted, metric);
         if (!column.sorted.empty())
             cell.set_value(metric_is_share(metric) ? 100 * value : value / 1000);
@@ -160,10 +136,10 @@ class Markdown {
             table(next, std::min(next + kBeside, result_.arms_size()));
         out_ += fmt::format(
             "Difference from {} in percent, negative is smaller; ~ not significant\n"
-            "at 5 % over all rows and arms (randomisation test, {} pairs of blocks),\n"
+            "at {:.2g} % over all rows and arms (randomisation test, {} pairs of blocks),\n"
             "? no verdict. Records lost: {}.\n",
-            result_.arms_size() ? result_.arms(0).name() : "the first arm", result_.pairs(),
-            result_.records_lost());
+            result_.arms_size() ? result_.arms(0).name() : "the first arm", 100 * result_.alpha(),
+            result_.pairs(), result_.records_lost());
         for (const std::string& note : result_.notes()) out_ += "Note: " + note + "\n";
         return out_;
     }

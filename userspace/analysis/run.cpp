@@ -1,9 +1,6 @@
 #include "userspace/analysis/run.h"
 
-#include <google/protobuf/text_format.h>
-
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -16,7 +13,6 @@
 #include "userspace/workload/waker_text.h"
 
 namespace fairswitch {
-namespace fs = std::filesystem;
 namespace {
 
 constexpr int64_t kLate_ns = 1'000'000;
@@ -49,65 +45,13 @@ bool is_meant(const RunFiles& files, const LogReader& reader) {
     return reader.parts().size() == std::max<size_t>(files.part, 1);
 }
 
-std::string existing(const fs::path& path) { return fs::exists(path) ? path.string() : ""; }
-
 }  // namespace
-
-RunFiles RunFiles::find(const std::string& path, const std::string& cyclictest) {
-    RunFiles files;
-    if (fs::is_directory(path)) {
-        files.log = existing(fs::path(path) / "run.fsl");
-        if (files.log.empty())
-            fail(Exit::kUsage,
-                 "{} holds no run.fsl; give a directory written by `fairswitch ab` or a log", path);
-        files.cyclictest = existing(fs::path(path) / "measure.txt");
-        files.plan = existing(fs::path(path) / "plan.textproto");
-    } else {
-        if (!fs::exists(path))
-            fail(Exit::kUsage, "there is no {}; give a run's directory or a log (*.fsl)", path);
-        files.log = path;
-    }
-    if (!cyclictest.empty()) {
-        if (!fs::exists(cyclictest)) fail(Exit::kUsage, "there is no {}", cyclictest);
-        files.cyclictest = cyclictest;
-        files.cyclictest_named = true;
-    }
-    return files;
-}
-
-Experiment read_plan(const std::string& path) {
-    std::ifstream in(path);
-    std::stringstream text;
-    text << in.rdbuf();
-    Experiment plan;
-    if (!in || !google::protobuf::TextFormat::ParseFromString(text.str(), &plan))
-        fail(Exit::kRunFailed,
-             "{} is no plan (protobuf text of fairswitch.Experiment); remove it to go by the log "
-             "alone",
-             path);
-    return plan;
-}
-
-void write_plan(const std::string& path, const Experiment& plan) {
-    write_text_proto(path, "fairswitch.Experiment", plan);
-}
-
-void write_text_proto(const std::string& path, const std::string& type,
-                      const google::protobuf::Message& message) {
-    std::string text;
-    google::protobuf::TextFormat::PrintToString(message, &text);
-    std::ofstream out(path, std::ios::trunc);
-    out << "# proto-file: proto/experiment.proto\n# proto-message: " << type << "\n" << text;
-    out.flush();
-    if (!out) fail(Exit::kRunFailed, "cannot write {}: is the disk full?", path);
-}
 
 Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chosen) {
     Run run;
     if (!files.plan.empty()) run.plan_ = read_plan(files.plan);
     if (run.plan_) run.command_ = CyclicCommand::parse(run.plan_->measure_command());
-    run.read_log_for_join(files);
-    run.read_samples(files.cyclictest);
+    run.read_parts_for_join(files);
     if (files.cyclictest_named && run.cyclic_->samples.empty())
         fail(
             Exit::kUsage,
@@ -126,29 +70,56 @@ Run Run::load(const RunFiles& files, size_t worst, std::optional<SampleId> chose
     return run;
 }
 
-void Run::read_log_for_join(const RunFiles& files) {
-    LogReader reader(files.log);
-    for (model::Record record; reader.next(record);)
-        if (is_meant(files, reader)) evidence_->add(record);
-    evidence_->finish();
-    check_part(files, reader.parts());
-    const LogPart& part = reader.parts()[std::max<size_t>(files.part, 1) - 1];
-    header_ = part.header;
-    losses_ = part.losses;
-    // Lost records have a warning of their own; a foreign layout costs nothing but speed.
-    for (size_t i = 0; i < static_cast<size_t>(Badness::kCount); ++i) {
-        const auto badness = static_cast<Badness>(i);
-        const uint64_t count = part.validity.count(badness);
-        if (count == 0 || badness == Badness::kLost || badness == Badness::kForeignLayout) continue;
-        warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
+// Each part's samples are those of the threads that its own log tells of.
+void Run::read_parts_for_join(const RunFiles& files) {
+    read_log_for_join(files, files.log);
+    read_samples(files.cyclictest, 0);
+    for (const ResumedFiles& part : files.resumed) {
+        first_thread_ = static_cast<uint32_t>(measured_thread_count(*evidence_));
+        read_log_for_join(files, part.log);
+        read_samples(part.measure, first_thread_);
     }
-    cut_short_ = !part.end;
+}
+
+void Run::read_log_for_join(const RunFiles& files, const std::string& log) {
+    const bool first = log == files.log;
+    const RunFiles whole;  // of a resumed part, which is one recording
+    const RunFiles& wanted = first ? files : whole;
+    LogReader reader(log);
+    for (model::Record record; reader.next(record);)
+        if (is_meant(wanted, reader)) evidence_->add(record);
+    evidence_->finish();
+    if (first) check_part(files, reader.parts());
+    const LogPart& part = reader.parts()[std::max<size_t>(wanted.part, 1) - 1];
+    if (first) header_ = part.header;
+    part_begin_ns_ = part.header.start_monotonic_ns();
+    losses_.add(part.losses);
+    const bool last = files.resumed.empty() || log == files.resumed.back().log;
+    warn_of_part(part, !last);
+    cut_short_ = last && !part.end;
+    if (!first) return;
     if (header_.has_trigger())
         warnings_.push_back(
             fmt::format("FLIGHT RECORDING: only windows around wakeups later than {} are in it: counts "
                         "and rates mean nothing",
                         duration_text(static_cast<int64_t>(header_.trigger().latency_ns()))));
     if (header_.has_filter()) warn_of_filter(part.end);
+}
+
+// Lost records have a warning of their own; a foreign layout costs nothing but speed. A part that
+// was killed has its rings cut at different moments, behind its last whole round: worth a note.
+void Run::warn_of_part(const LogPart& part, bool resumed_later) {
+    for (size_t i = 0; i < static_cast<size_t>(Badness::kCount); ++i) {
+        const auto badness = static_cast<Badness>(i);
+        const uint64_t count = part.validity.count(badness);
+        if (count == 0 || badness == Badness::kLost || badness == Badness::kForeignLayout) continue;
+        const bool of_killing = badness == Badness::kNoEnd || badness == Badness::kTornTail ||
+                                badness == Badness::kSequenceGap;
+        if (resumed_later && of_killing && !part.end)
+            command_.notes.push_back(fmt::format("killed part: {} {}", count, meaning(badness)));
+        else
+            warnings_.push_back(fmt::format("LOG NOT WHOLE: {} {}", count, meaning(badness)));
+    }
 }
 
 // Rates and counts of a filtered log are those of a part.
@@ -180,7 +151,7 @@ std::vector<Block> Run::covered(std::vector<Block> blocks) {
     return blocks;
 }
 
-void Run::read_samples(const std::string& path) {
+void Run::read_samples(const std::string& path, uint32_t first_thread) {
     if (path.empty()) {
         if (evidence_->samples().empty()) return;
         cyclic_.emplace();
@@ -190,21 +161,27 @@ void Run::read_samples(const std::string& path) {
     }
     std::ifstream in(path);
     if (!in) fail(Exit::kUsage, "cannot read {}", path);
-    if (WakerOutput::is_one(in)) {
-        read_waker(in);
+    CyclicOutput own = WakerOutput::is_one(in) ? read_waker(in) : CyclicOutput::parse(in, command_);
+    for (CyclicSample& sample : own.samples) sample.thread += first_thread;
+    if (!cyclic_) {
+        cyclic_ = std::move(own);
         return;
     }
-    cyclic_ = CyclicOutput::parse(in, command_);
+    cyclic_->samples.insert(cyclic_->samples.end(), own.samples.begin(), own.samples.end());
+    cyclic_->cycle_gaps += own.cycle_gaps;
+    cyclic_->cycle_repeats += own.cycle_repeats;
+    if (cyclic_->unparsed_lines == 0) cyclic_->first_unparsed = own.first_unparsed;
+    cyclic_->unparsed_lines += own.unparsed_lines;
 }
 
-void Run::read_waker(std::istream& in) {
+CyclicOutput Run::read_waker(std::istream& in) {
     const WakerOutput waker = WakerOutput::parse(in);
-    cyclic_.emplace();
-    cyclic_->unparsed_lines = waker.unparsed_lines;
-    cyclic_->first_unparsed = waker.first_unparsed;
+    CyclicOutput out;
+    out.unparsed_lines = waker.unparsed_lines;
+    out.first_unparsed = waker.first_unparsed;
     for (const WakerSample& sample : waker.samples)
-        cyclic_->samples.push_back({sample.thread, sample.period,
-                                    sample.ran_ns - sample.expected_ns, sample.expected_ns});
+        out.samples.push_back({sample.thread, sample.period, sample.ran_ns - sample.expected_ns,
+                               sample.expected_ns});
     if (waker.skipped)
         command_.notes.push_back(fmt::format(
             "the waker came back too late for {} periods, which were skipped", waker.skipped));
@@ -214,6 +191,20 @@ void Run::read_waker(std::istream& in) {
                         waker.dropped));
     if (waker.ends.empty())
         command_.notes.push_back("the waker was killed: its last samples were not printed");
+    return out;
+}
+
+// Of each thread of the last part the last sample that was printed: one period later nothing is
+// known of it.
+uint64_t Run::whole_until() const {
+    std::map<uint32_t, uint64_t> last;
+    for (const Period& period : join_->periods)
+        if (period.thread >= first_thread_ && period.sample)
+            last[period.thread] = static_cast<uint64_t>(period.expected_ns) + join_->interval_ns;
+    uint64_t until = evidence_->last_ns();
+    if (last.size() < measured_thread_count(*evidence_) - first_thread_ || last.empty()) return 0;
+    for (const auto& [thread, moment] : last) until = std::min(until, moment);
+    return until < part_begin_ns_ ? 0 : until;
 }
 
 void Run::choose(size_t worst, std::optional<SampleId> chosen) {
@@ -225,12 +216,17 @@ void Run::choose(size_t worst, std::optional<SampleId> chosen) {
 }
 
 void Run::read_log_for_decisions(const RunFiles& files) {
-    LogReader reader(files.log);
-    for (model::Record record; reader.next(record);) {
-        if (!is_meant(files, reader)) continue;
-        tally_->add(record);
-        decisions_->add(record);
-    }
+    const auto read = [&](const RunFiles& wanted, const std::string& log) {
+        LogReader reader(log);
+        tally_->begin_part();
+        for (model::Record record; reader.next(record);) {
+            if (!is_meant(wanted, reader)) continue;
+            tally_->add(record);
+            decisions_->add(record);
+        }
+    };
+    read(files, files.log);
+    for (const ResumedFiles& part : files.resumed) read({}, part.log);
     decisions_->finish();
 }
 

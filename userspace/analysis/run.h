@@ -1,7 +1,8 @@
 // A recorded run, read back: the log, what cyclictest printed, the plan.
 //
 // A run's directory holds run.fsl, measure.txt (the measuring program's output), plan.textproto,
-// load.txt, table.txt and explain.txt. A lone log is a run as well: its table ends each latency at
+// load.txt, table.txt and explain.txt; one that was resumed also run-2.fsl, measure-2.txt and so on:
+// the same boot's clock, another measuring process, whose threads are numbered on. A lone log is a run as well: its table ends each latency at
 // the switch-in, since no program told when it read the clock.
 #pragma once
 
@@ -16,6 +17,7 @@
 #include "userspace/analysis/cyclictest.h"
 #include "userspace/analysis/evidence.h"
 #include "userspace/analysis/join.h"
+#include "userspace/analysis/run_files.h"
 #include "userspace/analysis/story.h"
 #include "userspace/analysis/table.h"
 #include "userspace/analysis/tally.h"
@@ -23,28 +25,12 @@
 
 namespace fairswitch {
 
+struct LogPart;
+
 struct SampleId {
     uint32_t thread = 0;
     uint64_t cycle = 0;
 };
-
-struct RunFiles {
-    std::string log;
-    std::string cyclictest;         // empty: none
-    std::string plan;               // empty: none
-    bool cyclictest_named = false;  // by the user, who expects samples in it
-    // Of a log of several recordings, the one that is meant, from 1; 0: there is only one.
-    size_t part = 0;
-
-    // `path` is a run's directory or a log; `cyclictest` overrides the output found there.
-    static RunFiles find(const std::string& path, const std::string& cyclictest = "");
-};
-
-Experiment read_plan(const std::string& path);
-void write_plan(const std::string& path, const Experiment& plan);
-// Any message as protobuf text, with its type named on top.
-void write_text_proto(const std::string& path, const std::string& type,
-                      const google::protobuf::Message& message);
 
 enum class TableFormat { kText, kMarkdown, kCsv, kJson };
 
@@ -64,15 +50,19 @@ class Run {
     std::string sample_text(SampleId id) const;
     // The periods asked for at load(), the worst first.
     const std::vector<size_t>& worst() const { return worst_; }
+    // Until when the last part's records and samples are all there; 0 if it has none.
+    uint64_t whole_until() const;
 
   private:
     Table table() const;
     void warn_of_blocks(Table& table) const;
-    void read_log_for_join(const RunFiles& files);
+    void read_parts_for_join(const RunFiles& files);
+    void read_log_for_join(const RunFiles& files, const std::string& log);
+    void warn_of_part(const LogPart& part, bool resumed_later);
     void warn_of_filter(const std::optional<End>& end);
     std::vector<Block> covered(std::vector<Block> blocks);
-    void read_samples(const std::string& path);
-    void read_waker(std::istream& in);
+    void read_samples(const std::string& path, uint32_t first_thread);
+    CyclicOutput read_waker(std::istream& in);
     void choose(size_t worst, std::optional<SampleId> chosen);
     void read_log_for_decisions(const RunFiles& files);
     const Period* find(SampleId id) const;
@@ -92,6 +82,8 @@ class Run {
     std::map<uint32_t, std::string> arm_names_;
     std::vector<std::string> warnings_;
     bool cut_short_ = false;
+    uint32_t first_thread_ = 0;       // of the last part
+    uint64_t part_begin_ns_ = 0;      // of the last part
 };
 
 }  // namespace fairswitch

@@ -114,6 +114,36 @@ const char* metric_name(Metric metric) {
     return "";
 }
 
+const char* metric_row(Metric metric) {
+    switch (metric) {
+        case Metric::kAverage:
+            return "Average";
+        case Metric::kP50:
+            return "P50";
+        case Metric::kP90:
+            return "P90";
+        case Metric::kP99:
+            return "P99";
+        case Metric::kP999:
+            return "P99.9";
+        case Metric::kMaximum:
+            return "Maximum";
+        case Metric::kOver1ms:
+            return "Above 1 ms";
+        case Metric::kOver2ms:
+            return "Above 2 ms";
+        case Metric::kOver4ms:
+            return "Above 4 ms";
+    }
+    return "";
+}
+
+std::optional<Metric> metric_of_row(std::string_view row) {
+    for (const Metric metric : all_metrics())
+        if (row == metric_row(metric)) return metric;
+    return std::nullopt;
+}
+
 std::optional<double> metric_quantile(Metric metric) {
     switch (metric) {
         case Metric::kP50:

@@ -26,6 +26,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace fairswitch {
@@ -33,6 +34,10 @@ namespace fairswitch {
 enum class Metric { kAverage, kP50, kP90, kP99, kP999, kMaximum, kOver1ms, kOver2ms, kOver4ms };
 
 const char* metric_label(Metric metric);
+// As plans and other programs name it: "P99.9", "Above 1 ms".
+const char* metric_row(Metric metric);
+// Of such a name; nothing if there is none of it.
+std::optional<Metric> metric_of_row(std::string_view row);
 // For sentences: "P99.9".
 const char* metric_name(Metric metric);
 bool metric_is_share(Metric metric);

@@ -142,6 +142,39 @@ void show_all_blocks(std::vector<Comparison>& rows, const ArmColumn& first,
     }
 }
 
+std::string resumed_rounds(const Experiment& plan) {
+    std::string list;
+    for (int i = 1; i < plan.parts_size(); ++i)
+        list += fmt::format("{} {}", i == 1 ? "" : ",", plan.parts(i).first_round() + 1);
+    return list;
+}
+
+// The last table of a run that ended by its rule has what the rule gave it; any other what is left.
+double alpha_of(const Experiment& plan) {
+    if (plan.looks().empty()) return kAlpha;
+    if (!plan.stop_reason().empty()) return plan.looks().rbegin()->alpha();
+    double left = kAlpha;
+    for (const Look& look : plan.looks()) left -= look.alpha();
+    return std::max(0.0, left);
+}
+
+// How it came to its end, where that isn't by its rounds alone.
+void tell_of_end(Table& table, const Experiment& plan) {
+    if (plan.parts_size() > 1)
+        table.notes.push_back("killed and resumed, in round" + resumed_rounds(plan));
+    const bool early =
+        !plan.looks().empty() && plan.looks().rbegin()->rounds() < plan.rounds_planned();
+    if (plan.ended() == "complete" && early)
+        table.notes.push_back(fmt::format("ended after {} of {} rounds: {}",
+                                          plan.looks().rbegin()->rounds(), plan.rounds_planned(),
+                                          plan.stop_reason()));
+    if (table.alpha < kAlpha * (1 - 1e-9))
+        table.notes.push_back(fmt::format(
+            "tables that were made or looked for on the way share the run's 5 %; this one's "
+            "verdicts are at {:.2g} %",
+            100 * table.alpha));
+}
+
 void compare_arms(Table& table, const TableInput& input) {
     if (table.columns.size() < 2) return;
     const auto rounds = whole_rounds(input, table.columns.size());
@@ -154,7 +187,7 @@ void compare_arms(Table& table, const TableInput& input) {
         table.comparisons.push_back(compare(pairs));
         show_all_blocks(table.comparisons.back(), table.columns[0], table.columns[c]);
     }
-    judge(table.comparisons, table.pairs);
+    judge(table.comparisons, table.pairs, table.alpha);
 }
 
 SwapTimes swap_times(const Evidence& evidence) {
@@ -237,12 +270,14 @@ Table build_table(const TableInput& input) {
         auto found = causes.find(column.arm);
         if (found != causes.end()) column.late_causes = found->second;
     }
+    if (input.plan) table.alpha = alpha_of(*input.plan);
     compare_arms(table, input);
     table.swaps = swap_times(input.evidence);
     table.records_lost = input.evidence.records_lost() + input.lost_untold;
     table.mixed_records = input.tally.mixed();
     table.notes = input.join.notes;
     if (input.plan) table.load = input.plan->load_result();
+    if (input.plan) tell_of_end(table, *input.plan);
     add_warnings(table, input);
     warn_of_machine(table);
     return table;

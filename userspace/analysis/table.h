@@ -55,6 +55,7 @@ struct Table {
     Join const* join = nullptr;  // for its leftovers; outlives the table
     std::vector<std::string> notes;
     std::string load;  // what the load did
+    double alpha = kAlpha;  // of the verdicts: what tables before this one have left
 };
 
 struct TableInput {

@@ -13,6 +13,9 @@ namespace {
 constexpr int kLabelWidth = 27;
 constexpr int kFirstWidth = 14;
 constexpr int kOtherWidth = 22;
+// With a fourth arm these would pass the screen's edge.
+constexpr size_t kWideColumns = 3;
+constexpr int kNarrower = 2;
 
 class Text {
   public:
@@ -48,7 +51,10 @@ class Text {
         out_ += text.substr(0, end == std::string::npos ? 0 : end + 1) + "\n";
     }
 
-    static int width(size_t column) { return column == 0 ? kFirstWidth : kOtherWidth; }
+    int width(size_t column) const {
+        const int wide = column == 0 ? kFirstWidth : kOtherWidth;
+        return table_.columns.size() > kWideColumns ? wide - kNarrower : wide;
+    }
 
     bool no_samples() const {
         return std::all_of(table_.columns.begin(), table_.columns.end(),
@@ -131,8 +137,8 @@ class Text {
         if (table_.columns.size() < 2) return;
         line(
             fmt::format("(difference from {} in percent, negative = smaller; ~ = not significant "
-                        "at 5 %",
-                        cut(table_.columns[0].name, 20)));
+                        "at {:.2g} %",
+                        cut(table_.columns[0].name, 20), 100 * table_.alpha));
         line(fmt::format(" over all rows and arms, randomisation test over {} pairs of blocks)",
                          table_.pairs));
         line(" ? = no verdict: the Maximum is a single sample and never tested");

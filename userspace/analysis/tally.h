@@ -34,6 +34,8 @@ class Tally {
     explicit Tally(const std::vector<BlockResult>& blocks);
 
     void add(const model::Record& record);
+    // Another recording: what was delayed when the last one ended is forgotten.
+    void begin_part() { delayed_.clear(); }
 
     const std::map<uint32_t, ArmCounts>& arms() const { return arms_; }
     const ArmCounts& of(uint32_t arm) const;

@@ -45,6 +45,20 @@ void Losses::add(const model::Lost& lost) {
     cpu.last_ns = std::max(cpu.last_ns, lost.last_ns);
 }
 
+void Losses::add(const Losses& other) {
+    for (const auto& [number, theirs] : other.cpus_) {
+        OfCpu& cpu = cpus_[number];
+        for (std::size_t kind = 0; kind < cpu.by_kind.size(); ++kind)
+            cpu.by_kind[kind] += theirs.by_kind[kind];
+        if (theirs.stretches > 0) {
+            cpu.first_ns = cpu.stretches ? std::min(cpu.first_ns, theirs.first_ns) : theirs.first_ns;
+            cpu.last_ns = std::max(cpu.last_ns, theirs.last_ns);
+        }
+        cpu.stretches += theirs.stretches;
+        cpu.at_end |= theirs.at_end;
+    }
+}
+
 void Losses::settle(const End& end) {
     for (const RingBooks& books : end.rings()) {
         const int kinds = std::min<int>(books.dropped_size(), FSW_KIND_COUNT);

@@ -21,6 +21,9 @@ class Losses {
     // The books of the recording's end, which are complete.
     void settle(const End& end);
 
+    // Those of another recording of the same machine.
+    void add(const Losses& other);
+
     std::uint64_t total() const;
     // "CPU 1: 120 decisions, 3 wakes lost in 2 stretches, from 1.204 s to 1.311 s; the ring was
     // full", a line for each CPU. Times count from `begin_ns`.
