@@ -53,7 +53,7 @@ TEST_F(ConditionsTest, CgroupsAreMadeWithTheirSettings) {
     limited->set_path("load/limited");
     limited->set_weight(50);
     limited->set_max("20000 100000");
-    const Conditions conditions(plan, cgroup(), slice());
+    const Conditions conditions(plan, nullptr, cgroup(), slice());
     EXPECT_EQ(read(root_ / "cgroup/cgroup.subtree_control"), "+cpu");
     EXPECT_EQ(read(root_ / "cgroup/load/cgroup.subtree_control"), "+cpu");
     EXPECT_EQ(read(root_ / "cgroup/load/idle/cpu.idle"), "1");
@@ -68,7 +68,7 @@ TEST_F(ConditionsTest, TheBaseSliceIsPutBack) {
     Plan plan;
     plan.set_base_slice_ms(1.4);
     {
-        const Conditions conditions(plan, cgroup(), slice());
+        const Conditions conditions(plan, nullptr, cgroup(), slice());
         EXPECT_EQ(read(slice()), "1400000");
         EXPECT_EQ(conditions.told(),
                   (std::vector<std::string>{"base slice 1400000 ns (was 2800000 ns)"}));
@@ -81,7 +81,7 @@ TEST_F(ConditionsTest, AMachineWithoutCgroupsIsRefused) {
     Plan plan;
     plan.add_cgroups()->set_path("a");
     try {
-        Conditions(plan, cgroup(), slice());
+        Conditions(plan, nullptr, cgroup(), slice());
         FAIL();
     } catch (const Failure& failure) {
         EXPECT_EQ(failure.exit(), Exit::kImpossible);
@@ -90,7 +90,7 @@ TEST_F(ConditionsTest, AMachineWithoutCgroupsIsRefused) {
 }
 
 TEST_F(ConditionsTest, AProgramsCgroupMustBeThere) {
-    const Conditions conditions(Plan{}, cgroup(), slice());
+    const Conditions conditions(Plan{}, nullptr, cgroup(), slice());
     Program program;
     program.set_command("spin");
     program.set_cgroup("nowhere");
@@ -116,7 +116,7 @@ class FeaturesTest : public testing::Test {
 };
 
 TEST_F(FeaturesTest, OnlyWhatDiffersIsWritten) {
-    SchedFeatures features(file_);
+    SchedFeatures features(nullptr, file_);
     features.set({"PLACE_LAG"});
     EXPECT_EQ(read(file_), "PLACE_LAG NO_NEXT_BUDDY RUN_TO_PARITY\n") << "nothing to write";
     features.set({"NO_RUN_TO_PARITY"});
@@ -127,7 +127,7 @@ TEST_F(FeaturesTest, OnlyWhatDiffersIsWritten) {
 
 TEST_F(FeaturesTest, ArePutBackAtTheEnd) {
     {
-        SchedFeatures features(file_);
+        SchedFeatures features(nullptr, file_);
         features.set({"NEXT_BUDDY"});
         EXPECT_EQ(read(file_), "NEXT_BUDDY");
     }
@@ -135,7 +135,7 @@ TEST_F(FeaturesTest, ArePutBackAtTheEnd) {
 }
 
 TEST_F(FeaturesTest, UnknownOnesAreNamed) {
-    const SchedFeatures features(file_);
+    const SchedFeatures features(nullptr, file_);
     try {
         features.check({"NO_FOO"});
         FAIL();
@@ -148,7 +148,7 @@ TEST_F(FeaturesTest, UnknownOnesAreNamed) {
 }
 
 TEST_F(FeaturesTest, WithoutTheFileOnlyPlansWithoutFeaturesRun) {
-    SchedFeatures features("/nowhere/features");
+    SchedFeatures features(nullptr, "/nowhere/features");
     EXPECT_FALSE(features.readable());
     features.set({});
     EXPECT_THROW(features.check({"PLACE_LAG"}), Failure);

@@ -171,5 +171,33 @@ TEST_F(PlanFile, AMissingOneIsNamed) {
     }
 }
 
+TEST(Plan, StopRuleAndPowerComeFromThePlan) {
+    Plan plan = good_plan();
+    complete_plan(plan);
+    StopOptions options = stop_options(plan);
+    EXPECT_EQ(options.rounds, 10u);
+    EXPECT_FALSE(options.seconds || options.narrow || options.watched);
+    plan.mutable_stop()->set_narrow_row("P99.9");
+    plan.mutable_stop()->set_seconds(60);
+    plan.mutable_stop()->set_watched(true);
+    complete_plan(plan);
+    options = stop_options(plan);
+    EXPECT_EQ(options.narrow->metric, Metric::kP999);
+    EXPECT_EQ(options.narrow->percent, 20);
+    EXPECT_EQ(options.seconds, 60);
+    EXPECT_TRUE(options.watched);
+    EXPECT_EQ(refusal(plan), "accepted");
+    plan.mutable_stop()->set_narrow_row("Maximum");
+    EXPECT_EQ(refusal(plan),
+              "the plan's stop.narrow_row is 'Maximum'; rows with an interval are: Average, P50, "
+              "P90, P99, P99.9, Above 1 ms, Above 2 ms, Above 4 ms");
+
+    plan.mutable_measure()->set_command("cyclictest -t 2 -i 2000 -v");
+    EXPECT_DOUBLE_EQ(power_plan(plan).rate_hz, 1000);
+    EXPECT_EQ(power_plan(plan).compared_arms, 2u);  // the second column of the first arm is one
+    plan.mutable_measure()->set_command("fairswitch waker -t4 --interval 500");
+    EXPECT_DOUBLE_EQ(power_plan(plan).rate_hz, 8000);
+}
+
 }  // namespace
 }  // namespace fairswitch

@@ -1,4 +1,6 @@
 // fairswitch ab: an A/B experiment in one boot, from the arms to the table.
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
@@ -7,9 +9,11 @@
 #include "userspace/analysis/run.h"
 #include "userspace/analysis/stats.h"
 #include "userspace/base/failure.h"
+#include "userspace/base/wrap.h"
 #include "userspace/cli/commands.h"
 #include "userspace/cli/interrupt.h"
 #include "userspace/experiment/plan.h"
+#include "userspace/experiment/resume.h"
 #include "userspace/experiment/runner.h"
 
 namespace fairswitch {
@@ -40,7 +44,12 @@ class AbCommand : public Command {
             "An arm is `stock`, a variant (in its non-stock position), `variant=with`,\n"
             "`variant=without` or a sched feature (NO_RUN_TO_PARITY). Here ',' parts the arms and\n"
             "'+' joins the changes of one arm. The first arm is run twice, as two columns: what\n"
-            "differs between them is chance (--no-aa leaves the second out).");
+            "differs between them is chance (--no-aa leaves the second out).\n"
+            "A run ends after its rounds, or sooner with --until or --budget. A look at its data\n"
+            "costs: what --until and --interim see on the way takes its share of the 5 % of false\n"
+            "alarms from the last table. Ctrl-C ends it with the table of what was measured.\n"
+            "A run that was killed goes on in the same boot, to the same schedule:\n"
+            "  fairswitch ab --resume run1");
         ab->add_option("file", file_, "Experiment: a fairswitch.Plan in protobuf text format");
         ab->add_option("--arms", arms_,
                        "Arms, parted by ','; the first is the base. '+' joins the changes of one");
@@ -65,16 +74,31 @@ class AbCommand : public Command {
         ab->add_option("--detail", detail_,
                        "full, or brief: decisions without their entities; stories tell less")
             ->default_str("full");
+        ab->add_option("--until", until_,
+                       "ROW=PERCENT: end when the interval of this row's difference is at most that "
+                       "wide in every arm, as in P99=20; rows: Average, P50, P90, P99, P99.9");
+        ab->add_option("--budget", budget_seconds_,
+                       "Seconds: begin no round that would end later than this after the start")
+            ->check(CLI::Range(1.0, 1e7));
+        ab->add_flag("--interim", interim_, "Show tables on the way");
+        ab->add_flag("--no-table", no_table_,
+                     "Leave the table to `fairswitch report`, perhaps on another machine");
         ab->add_flag("--no-aa", no_aa_, "No second column of the first arm");
         ab->add_option("--graft", options_.graft,
                        "Manifest of the module's build, for the log (default: the one that stood "
                        "beside the module when it was loaded)");
-        ab->add_option("--out", options_.out, "Directory for the run's files")->required();
+        CLI::Option* out = ab->add_option("--out", options_.out, "Directory for the run's files");
+        ab->add_option("--resume", resume_,
+                       "Go on with the killed run in this directory, in the same boot")
+            ->excludes(out);
         return ab;
     }
 
     int run() override {
+        if (options_.out.empty() && resume_.empty())
+            fail(Exit::kUsage, "--out is required, or --resume; see `fairswitch ab --help`");
         make_plan();
+        std::cerr << wrapped(power_sentence(power_plan(options_.plan)), 0) << "\n";
         {
             InterruptGuard guard;
             ExperimentRun experiment(options_);
@@ -86,18 +110,46 @@ class AbCommand : public Command {
                 failed_ = true;
             }
         }
-        return report();
+        if (!no_table_) return report();
+        std::cerr << "\nAll raw data: " << options_.out << "\n";
+        return exit_code();
     }
 
   private:
+    int exit_code() const { return static_cast<int>(failed_ ? Exit::kRunFailed : Exit::kOk); }
+
     // The file's plan, with what the command line says in its place.
     void make_plan() {
         Plan& plan = options_.plan;
-        if (!file_.empty()) plan = read_plan_file(file_);
-        if (file_.empty() && (arms_.empty() || measure_.empty()))
+        const std::optional<Plan> saved = saved_plan();
+        if (!file_.empty())
+            plan = read_plan_file(file_);
+        else if (saved && arms_.empty())
+            plan = *saved;
+        else if (arms_.empty() || measure_.empty())
             fail(Exit::kUsage,
                  "--arms and --measure are required without an experiment file; see `fairswitch ab "
                  "--help`");
+        change_plan(plan);
+        complete_plan(plan);
+        check_plan(plan);
+        if (saved) check_resumable(options_.out, *saved, plan);
+        warn_of_few_rounds(plan);
+        options_.command_line = "fairswitch ab, as experiment.textproto in its directory says";
+    }
+
+    // Of the run to be resumed.
+    std::optional<Plan> saved_plan() {
+        if (resume_.empty()) return std::nullopt;
+        options_.out = resume_;
+        options_.resume = true;
+        const std::string path = resume_ + "/experiment.textproto";
+        if (!std::filesystem::exists(path))
+            fail(Exit::kUsage, "{} holds no run: there is no {}", resume_, path);
+        return read_plan_file(path);
+    }
+
+    void change_plan(Plan& plan) {
         if (!arms_.empty()) {
             plan.clear_arms();
             std::istringstream list(arms_);
@@ -117,10 +169,20 @@ class AbCommand : public Command {
         if (seed_) plan.set_seed(*seed_);
         if (no_aa_) plan.set_without_aa(true);
         if (!detail_.empty()) plan.set_detail(detail_);
-        complete_plan(plan);
-        check_plan(plan);
-        warn_of_few_rounds(plan);
-        options_.command_line = "fairswitch ab, as experiment.textproto in its directory says";
+        if (!until_.empty()) set_until(*plan.mutable_stop());
+        if (budget_seconds_) plan.mutable_stop()->set_seconds(*budget_seconds_);
+        if (interim_) plan.mutable_stop()->set_watched(true);
+    }
+
+    void set_until(Stop& stop) const {
+        const size_t equals = until_.find('=');
+        char* end = nullptr;
+        const double percent =
+            equals == std::string::npos ? 0 : std::strtod(until_.c_str() + equals + 1, &end);
+        if (percent <= 0 || (end && *end))
+            fail(Exit::kUsage, "--until is '{}'; expected a row and percent, as in P99=20", until_);
+        stop.set_narrow_row(until_.substr(0, equals));
+        stop.set_narrow_percent(percent);
     }
 
     // A table of so many cells can't come to a verdict, whatever is measured.
@@ -143,7 +205,7 @@ class AbCommand : public Command {
         write_file(options_.out + "/table.json", run.table_text(TableFormat::kJson));
         write_file(options_.out + "/explain.txt", stories);
         std::cout << table << "\n" << stories << "All raw data: " << options_.out << "\n";
-        return static_cast<int>(failed_ ? Exit::kRunFailed : Exit::kOk);
+        return exit_code();
     }
 
     std::string file_;
@@ -156,6 +218,11 @@ class AbCommand : public Command {
     std::optional<double> settle_seconds_;
     std::optional<uint64_t> seed_;
     std::string detail_;
+    std::string until_;
+    std::optional<double> budget_seconds_;
+    bool interim_ = false;
+    std::string resume_;
+    bool no_table_ = false;
     bool no_aa_ = false;
     ExperimentOptions options_;
     bool failed_ = false;

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "userspace/base/failure.h"
 #include "userspace/workload/task_attributes.h"
@@ -66,9 +64,11 @@ size_t option(const std::vector<std::string>& words, const std::string& letter,
 
 }  // namespace
 
-SchedFeatures::SchedFeatures(std::string file) : file_(std::move(file)) {
+SchedFeatures::SchedFeatures(Journal* journal, std::string file)
+    : journal_(journal), file_(std::move(file)) {
     found_ = words_of(read_all(file_));
     now_ = found_;
+    told_.resize(found_.size());
 }
 
 SchedFeatures::~SchedFeatures() {
@@ -105,6 +105,8 @@ void SchedFeatures::set(const std::vector<std::string>& wanted) {
         for (const std::string& feature : wanted)
             if (bare(feature) == bare(target)) target = feature;
         if (now_[i] == target) continue;
+        if (journal_ && !told_[i]) journal_->will_write(file_, found_[i]);
+        told_[i] = true;
         write(target);
         now_[i] = target;
     }
@@ -117,8 +119,9 @@ void SchedFeatures::write(const std::string& feature) {
         fail(Exit::kRunFailed, "{} didn't take {}", file_, feature);
 }
 
-Conditions::Conditions(const Plan& plan, std::string cgroup_root, std::string base_slice_file)
-    : root_(std::move(cgroup_root)), base_slice_file_(std::move(base_slice_file)) {
+Conditions::Conditions(const Plan& plan, Journal* journal, std::string cgroup_root,
+                       std::string base_slice_file)
+    : journal_(journal), root_(std::move(cgroup_root)), base_slice_file_(std::move(base_slice_file)) {
     try {
         for (const Cgroup& cgroup : plan.cgroups()) make(cgroup);
         if (plan.base_slice_ms() != 0) set_base_slice(plan.base_slice_ms());
@@ -139,6 +142,7 @@ void Conditions::make(const Cgroup& cgroup) {
         write_value(folder + "/cgroup.subtree_control", "+cpu");
         folder += "/" + part.string();
         if (fs::exists(folder)) continue;
+        if (journal_) journal_->will_make(folder);
         std::error_code error;
         if (!fs::create_directory(folder, error))
             fail(Exit::kImpossible, "cannot make the cgroup {}: {}", folder, error.message());
@@ -160,6 +164,7 @@ void Conditions::set_base_slice(double ms) {
     if (found.empty())
         fail(Exit::kImpossible, "cannot read {}: it needs debugfs and root", base_slice_file_);
     const auto wanted = fmt::format("{:.0f}", ms * 1e6);
+    if (journal_) journal_->will_write(base_slice_file_, found);
     write_value(base_slice_file_, wanted);
     base_slice_found_ = found;
     const std::string now = read_all(base_slice_file_);
@@ -173,15 +178,7 @@ void Conditions::put_back() {
         std::ofstream(base_slice_file_) << base_slice_found_;
         base_slice_found_.clear();
     }
-    // What was in them dies first; a cgroup can be removed once its last task is gone.
-    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) {
-        if (fs::exists(*folder + "/cgroup.kill")) std::ofstream(*folder + "/cgroup.kill") << "1";
-        std::error_code error;
-        for (int attempt = 0; attempt < 100 && !fs::remove(*folder, error); ++attempt) {
-            if (error != std::errc::device_or_resource_busy) break;
-            std::this_thread::sleep_for(std::chrono::milliseconds(20));
-        }
-    }
+    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder) remove_cgroup(*folder);
     made_.clear();
 }
 

@@ -8,13 +8,16 @@
 #include <vector>
 
 #include "proto/experiment.pb.h"
+#include "userspace/experiment/journal.h"
 
 namespace fairswitch {
 
 // /sys/kernel/debug/sched/features: a list of FEATURE or NO_FEATURE.
 class SchedFeatures {
   public:
-    explicit SchedFeatures(std::string file = "/sys/kernel/debug/sched/features");
+    // The journal, if there is one, outlives it.
+    explicit SchedFeatures(Journal* journal = nullptr,
+                           std::string file = "/sys/kernel/debug/sched/features");
     ~SchedFeatures();
     SchedFeatures(const SchedFeatures&) = delete;
     SchedFeatures& operator=(const SchedFeatures&) = delete;
@@ -29,15 +32,18 @@ class SchedFeatures {
   private:
     void write(const std::string& feature);
 
+    Journal* journal_;
     std::string file_;
     std::vector<std::string> found_;  // each as the file had it
     std::vector<std::string> now_;
+    std::vector<bool> told_;  // to the journal
 };
 
 // Base slice, and cgroups with their settings. Cgroups that were there before stay.
 class Conditions {
   public:
-    explicit Conditions(const Plan& plan, std::string cgroup_root = "/sys/fs/cgroup",
+    explicit Conditions(const Plan& plan, Journal* journal = nullptr,
+                        std::string cgroup_root = "/sys/fs/cgroup",
                         std::string base_slice_file = "/sys/kernel/debug/sched/base_slice_ns");
     ~Conditions();
     Conditions(const Conditions&) = delete;
@@ -55,6 +61,7 @@ class Conditions {
     void set_base_slice(double ms);
     void put_back();
 
+    Journal* journal_;
     std::string root_;
     std::string base_slice_file_;
     std::string base_slice_found_;

@@ -77,6 +77,20 @@ void check_features(const std::string& where, const std::vector<std::string>& fe
     }
 }
 
+void check_stop(const Stop& stop) {
+    if (stop.seconds() != 0) check_range("stop.seconds", stop.seconds(), 1, 1e7);
+    if (stop.narrow_row().empty()) return;
+    check_range("stop.narrow_percent", stop.narrow_percent(), 0.1, 1000);
+    const auto metric = metric_of_row(stop.narrow_row());
+    if (metric && *metric != Metric::kMaximum) return;
+    std::string rows;
+    for (const Metric other : all_metrics())
+        if (other != Metric::kMaximum)
+            rows += (rows.empty() ? "" : ", ") + std::string(metric_row(other));
+    fail(Exit::kUsage, "the plan's stop.narrow_row is '{}'; rows with an interval are: {}",
+         stop.narrow_row(), rows);
+}
+
 }  // namespace
 
 Plan read_plan_file(const std::string& path) {
@@ -103,6 +117,8 @@ void complete_plan(Plan& plan) {
     if (plan.rounds() == 0) plan.set_rounds(10);
     if (plan.seed() == 0) plan.set_seed(1);
     if (plan.detail().empty()) plan.set_detail("full");
+    if (!plan.stop().narrow_row().empty() && plan.stop().narrow_percent() == 0)
+        plan.mutable_stop()->set_narrow_percent(20);
     for (PlanArm& arm : *plan.mutable_arms())
         if (arm.name().empty()) arm.set_name(arm.set());
 }
@@ -127,6 +143,7 @@ void check_plan(const Plan& plan) {
     check_range("guard_seconds", plan.guard_seconds(), 0, 60);
     check_range("settle_seconds", plan.settle_seconds(), 0, 600);
     check_range("rounds", plan.rounds(), 1, 1000);
+    check_stop(plan.stop());
     if (plan.detail() != "full" && plan.detail() != "brief")
         fail(Exit::kUsage, "the plan's detail is '{}'; expected full or brief", plan.detail());
 }
@@ -161,6 +178,26 @@ std::vector<PlanArm> arms_to_run(const Plan& plan) {
         if (before) arms[i].set_name(arms[i].name() + fmt::format(" ({})", before + 1));
     }
     return arms;
+}
+
+StopOptions stop_options(const Plan& plan) {
+    StopOptions options;
+    options.rounds = plan.rounds();
+    if (plan.stop().seconds() != 0) options.seconds = plan.stop().seconds();
+    if (const auto metric = metric_of_row(plan.stop().narrow_row()))
+        options.narrow = NarrowEnough{*metric, plan.stop().narrow_percent()};
+    options.watched = plan.stop().watched();
+    return options;
+}
+
+PowerPlan power_plan(const Plan& plan) {
+    const CyclicCommand measure = CyclicCommand::parse(plan.measure().command());
+    PowerPlan power;
+    power.rounds = plan.rounds();
+    power.block_seconds = plan.block_seconds();
+    power.rate_hz = 1e6 * measure.threads / static_cast<double>(measure.interval_us);
+    power.compared_arms = arms_to_run(plan).size() - 1;
+    return power;
 }
 
 double planned_seconds(const Plan& plan, size_t arms) {

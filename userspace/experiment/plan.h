@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "proto/experiment.pb.h"
+#include "userspace/analysis/power.h"
+#include "userspace/analysis/stop.h"
 
 namespace fairswitch {
 
@@ -28,6 +30,10 @@ ArmText part_arm(std::string_view text);
 
 // The arms as run: with the first one twice unless the plan is without_aa or names it twice itself.
 std::vector<PlanArm> arms_to_run(const Plan& plan);
+
+// Of a complete plan.
+StopOptions stop_options(const Plan& plan);
+PowerPlan power_plan(const Plan& plan);
 
 // Seconds from the first swap to the end.
 double planned_seconds(const Plan& plan, size_t arms);

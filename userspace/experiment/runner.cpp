@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "userspace/analysis/cyclictest.h"
+#include "userspace/analysis/interim.h"
 #include "userspace/analysis/run.h"
 #include "userspace/analysis/schedule.h"
 #include "userspace/base/failure.h"
@@ -33,6 +34,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kTick = 50ms;
 constexpr auto kPatience = 3000ms;
+// Longer than the recorder waits between two looks at its rings.
+constexpr double kDrained_s = 0.06;
 constexpr int kOwnNice = -15;
 // A load that ends sooner than this has hardly run: something is wrong with it.
 constexpr double kLeastLoadSeconds = 0.2;
@@ -80,28 +83,82 @@ std::string load_file(const std::string& out, size_t number) {
 void ExperimentRun::interrupt() { interrupted = true; }
 
 ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(options) {
-    Device device;
-    variants_ = device.variants();
-    name_arms();
     check_open_files(asked_);
     fs::create_directories(options_.out);
-    if (fs::exists(options_.out + "/run.fsl"))
-        fail(Exit::kUsage, "{} already holds a run; name another directory with --out",
-             options_.out);
-    conditions_ = std::make_unique<Conditions>(asked_);
-    for (const std::string& line : conditions_->told()) plan_.add_conditions(line);
-    Header header = describe_machine(device);
+    keep_off_pinned_cpus();
+    has_looks_ = asked_.stop().watched() || !asked_.stop().narrow_row().empty();
+    take_machine();
+    name_arms();
+    open_files();
+    compared_.resize(arms_.size() - 1);
+    recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds(),
+                                           parse_detail(asked_.detail()));
+    if (has_looks_) recorder_->observe([this](Bytes records) { live_.add(records); });
+}
+
+// Nobody else has the session now: what a killed run left behind is nobody's.
+void ExperimentRun::take_machine() {
+    Device device;
+    variants_ = device.variants();
+    session_ = std::make_unique<Session>(std::move(device));
+    const std::string run = fs::canonical(options_.out).string();
+    if (const size_t killed = options_.resume ? end_left_behind(run) : 0)
+        std::cerr << fmt::format("{} processes of the killed run were ended\n", killed);
+    for (const std::string& line : journal_.put_back())
+        std::cerr << "a killed run left it changed: " << line << "\n";
+    mark_programs(run);
+    features_ = std::make_unique<SchedFeatures>(&journal_);
+}
+
+Header ExperimentRun::describe() const {
+    Header header = describe_machine(session_->device());
     header.set_command(options_.command_line);
     header.set_graft(graft_manifest(options_.graft));
     for (size_t i = 0; i < arms_.size(); ++i)
         fairswitch::add_arm(header, arm_ids_[i], arms_[i]);
-    keep_off_pinned_cpus();
-    session_ = std::make_unique<Session>(std::move(device));
+    return header;
+}
+
+// The plan tells of the part before its log is there: resuming, a log without a word in the plan
+// would be taken for the part before it.
+void ExperimentRun::open_files() {
+    if (!options_.resume && fs::exists(options_.out + "/run.fsl"))
+        fail(Exit::kUsage,
+             "{} already holds a run; name another directory with --out, or go on with it by "
+             "--resume",
+             options_.out);
+    const Header header = describe();
+    if (options_.resume) go_on_with(resume_point(options_.out, header));
+    plan_.add_parts()->set_first_round(rounds_);
+    conditions_ = std::make_unique<Conditions>(asked_, &journal_);
+    if (plan_.conditions_size() == 0)
+        for (const std::string& line : conditions_->told()) plan_.add_conditions(line);
     ignore_write_signals();
-    log_ = std::make_unique<LogWriter>(options_.out + "/run.fsl", header);
-    recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds(),
-                                           parse_detail(asked_.detail()));
     write_text_proto(options_.out + "/experiment.textproto", "fairswitch.Plan", asked_);
+    save();
+    log_ = std::make_unique<LogWriter>(file("run.fsl"), header);
+}
+
+void ExperimentRun::go_on_with(const ResumePoint& point) {
+    if (point.done.arms_size() == 0) return;  // killed before it had begun
+    plan_.MergeFrom([&] {
+        Experiment done = point.done;
+        // As given anew by the same plan.
+        done.clear_arms();
+        done.clear_plan();
+        done.clear_ended();
+        done.clear_stop_reason();
+        return done;
+    }());
+    compared_ = point.compared;
+    rounds_ = rounds_done(point.done);
+    seconds_before_ = seconds_done(point.done);
+    std::cerr << fmt::format("going on with round {} of {}\n", rounds_ + 1, asked_.rounds());
+}
+
+// Of this part of the run.
+std::string ExperimentRun::file(const std::string& name) const {
+    return options_.out + "/" + part_file(name, static_cast<uint32_t>(plan_.parts_size()));
 }
 
 // Where programs are pinned we would be part of what is measured: a burst of the recorder's stands
@@ -120,7 +177,7 @@ void ExperimentRun::keep_off_pinned_cpus() {
 
 size_t ExperimentRun::add_arm(const PlanArm& asked) {
     const ArmText text = part_arm(asked.set());
-    features_.check(text.features);
+    features_->check(text.features);
     ArmSpec arm = parse_arm(text.variants, variants_);
     arm.name = asked.name();
     std::vector<std::string> features(asked_.features().begin(), asked_.features().end());
@@ -140,7 +197,7 @@ size_t ExperimentRun::add_arm(const PlanArm& asked) {
 }
 
 void ExperimentRun::name_arms() {
-    features_.check({asked_.features().begin(), asked_.features().end()});
+    features_->check({asked_.features().begin(), asked_.features().end()});
     for (const PlanArm& arm : arms_to_run(asked_)) add_arm(arm);
     *plan_.mutable_plan() = asked_;
     plan_.set_seed(asked_.seed());
@@ -156,11 +213,86 @@ void ExperimentRun::name_arms() {
 }
 
 bool ExperimentRun::run() {
-    std::vector<size_t> all(arms_.size());
-    std::iota(all.begin(), all.end(), 0);
-    planned_seconds_ = asked_.settle_seconds() + planned_seconds(asked_, arms_.size());
-    return conduct([&] { return measure_rounds(all, asked_.rounds()); });
+    StopRule rule(stop_options(asked_));
+    // Looks that were taken before a resumed run was killed have spent their share.
+    for (const Look& look : plan_.looks()) rule.after_round({look.rounds(), look.seconds()});
+    planned_seconds_ = planned_seconds(asked_, arms_.size()) *
+                       (asked_.rounds() - rounds_) / asked_.rounds();
+    planned_seconds_ += asked_.settle_seconds();
+    if (asked_.stop().seconds() != 0)
+        planned_seconds_ = std::min(planned_seconds_, asked_.stop().seconds() - seconds_before_);
+    return conduct([&] { return run_schedule(rule); });
 }
+
+// The rounds that are left of the schedule, as far as the stop rule lets it go.
+bool ExperimentRun::run_schedule(StopRule& rule) {
+    const auto order = draw_order(arms_.size(), asked_.rounds(), asked_.seed());
+    while (rounds_ < order.size()) {
+        const int first_block = plan_.blocks_size();
+        if (!run_round(order[rounds_])) {
+            plan_.set_stop_reason("interrupted");
+            // With fewer rounds no table gives a verdict, so that none is spent on it.
+            if (rounds_ >= kMinPairs) look(rule.interrupted(progress()));
+            return false;
+        }
+        keep_round();
+        if (has_looks_) remember_latencies(first_block);
+        const StopAnswer answer = rule.after_round(progress());
+        look(answer);
+        save();
+        if (answer.stop) return true;
+        if (answer.alpha > 0 && asked_.stop().watched()) show_interim(answer.alpha);
+    }
+    return true;
+}
+
+RunProgress ExperimentRun::progress() const {
+    return {rounds_, seconds_before_ + seconds_since_start(), &compared_};
+}
+
+void ExperimentRun::look(const StopAnswer& answer) {
+    if (answer.stop) plan_.set_stop_reason(answer.reason);
+    if (answer.alpha <= 0 && !answer.stop) return;
+    Look* look = plan_.add_looks();
+    look->set_rounds(rounds_);
+    look->set_seconds(progress().seconds);
+    look->set_alpha(answer.alpha);
+}
+
+// A round that the plan tells of is whole in the files, whatever becomes of us.
+void ExperimentRun::keep_round() {
+    sleep_watching(kDrained_s);
+    log_->flush();
+    plan_.mutable_parts()->rbegin()->set_seconds(seconds_since_start());
+}
+
+void ExperimentRun::remember_latencies(int first_block) {
+    std::vector<std::vector<int64_t>> latencies;
+    for (size_t arm = 0; arm < arms_.size(); ++arm) {
+        for (int i = first_block; i < plan_.blocks_size(); ++i) {
+            const ExperimentBlock& block = plan_.blocks(i);
+            if (block.arm() != arm_ids_[arm] || !block.void_reason().empty()) continue;
+            latencies.push_back(
+                live_.between(block.begin_ns(), block.end_ns(), plan_.measured_tgid()));
+        }
+    }
+    live_.forget_before(plan_.blocks().rbegin()->end_ns());
+    if (latencies.size() != arms_.size()) return;  // a void block
+    for (size_t arm = 1; arm < arms_.size(); ++arm)
+        compared_[arm - 1].push_back({latencies[0], latencies[arm]});
+}
+
+void ExperimentRun::show_interim(double alpha) {
+    InterimInput input;
+    for (const ArmSpec& arm : arms_) input.arms.push_back(arm.name);
+    input.compared = compared_;
+    input.rounds_planned = asked_.rounds();
+    input.seconds_left = seconds_left();
+    input.alpha = alpha;
+    std::cerr << "\n" << interim_text(input) << "\n";
+}
+
+void ExperimentRun::save() { write_plan(options_.out + "/plan.textproto", plan_); }
 
 bool ExperimentRun::conduct(const std::function<bool()>& body) {
     begin_ = Clock::now();
@@ -182,7 +314,7 @@ bool ExperimentRun::conduct(const std::function<bool()>& body) {
     }
     stop_programs();
     plan_.set_ended(ended);
-    write_plan(options_.out + "/plan.textproto", plan_);
+    save();
     try {
         finish_log(ended);
     } catch (...) {
@@ -194,12 +326,13 @@ bool ExperimentRun::conduct(const std::function<bool()>& body) {
 }
 
 void ExperimentRun::start_measuring() {
-    const std::string output = options_.out + "/measure.txt";
+    const std::string output = file("measure.txt");
     // `exec`: the process watched must be the program itself, not a shell.
     measure_ = std::make_unique<ChildProcess>("exec " + asked_.measure().command(), output);
     place(*measure_, asked_.measure(), "measure");
     session_->watch_process(measure_->pid());
     plan_.set_measured_tgid(static_cast<uint32_t>(measure_->pid()));
+    save();
     measure_->release();
     tell("starting: " + asked_.measure().command());
     for (int tick = 0; tick < 200 && threads_of(measure_->pid()) < 2 && !interrupted; ++tick) {
@@ -252,7 +385,7 @@ void ExperimentRun::check_programs() {
     if (!recorder_->healthy()) fail(Exit::kRunFailed, "the recorder gave up");
     if (!measure_->running())
         fail(Exit::kRunFailed, "the measuring program ended early ({}):\n{}", measure_->outcome(),
-             tail_of(options_.out + "/measure.txt"));
+             tail_of(file("measure.txt")));
     for (size_t i = 0; i < loads_.size(); ++i) check_load(i);
 }
 
@@ -272,25 +405,32 @@ bool ExperimentRun::measure_rounds(const std::vector<size_t>& arms, uint32_t rou
     // Later batches draw anew, and the same again for the same seed.
     const auto order = draw_order(arms.size(), rounds, asked_.seed() + batches_++);
     for (const auto& round : order) {
-        for (const size_t arm : round) {
-            run_block(rounds_, static_cast<uint32_t>(plan_.blocks_size()), arms[arm]);
-            if (interrupted) return false;
-        }
-        ++rounds_;
-        // Should we be killed, the rounds so far can be told apart.
-        write_plan(options_.out + "/plan.textproto", plan_);
+        std::vector<size_t> ordered;
+        for (const size_t arm : round) ordered.push_back(arms[arm]);
+        if (!run_round(ordered)) return false;
+        save();
     }
     return true;
 }
 
-void ExperimentRun::run_block(uint32_t round, uint32_t number, size_t arm) {
-    tell(fmt::format("round {}, block {}, {}", round + 1, number + 1, arms_[arm].name));
-    features_.set(arm_features_[arm]);
+bool ExperimentRun::run_round(const std::vector<size_t>& arms) {
+    for (const size_t arm : arms) {
+        run_block(arm);
+        if (interrupted) return false;
+    }
+    ++rounds_;
+    return true;
+}
+
+void ExperimentRun::run_block(size_t arm) {
+    const auto number = static_cast<uint32_t>(plan_.blocks_size());
+    tell(fmt::format("round {}, block {}, {}", rounds_ + 1, number + 1, arms_[arm].name));
+    features_->set(arm_features_[arm]);
     const fsw_set swap = session_->set(arm_ids_[arm], arms_[arm].positions);
     if (!sleep_watching(asked_.guard_seconds())) return;
     ExperimentBlock block;
     block.set_number(number);
-    block.set_round(round);
+    block.set_round(rounds_);
     block.set_arm(arm_ids_[arm]);
     block.set_swap_ns(swap.end_ns - swap.begin_ns);
     session_->mark(MARKER_BLOCK_BEGIN, number);

@@ -13,8 +13,12 @@
 #include <vector>
 
 #include "proto/experiment.pb.h"
+#include "userspace/analysis/live_latencies.h"
+#include "userspace/analysis/stop.h"
 #include "userspace/experiment/child_process.h"
 #include "userspace/experiment/conditions.h"
+#include "userspace/experiment/journal.h"
+#include "userspace/experiment/resume.h"
 #include "userspace/device/device.h"
 #include "userspace/device/recorder.h"
 #include "userspace/log/writer.h"
@@ -26,6 +30,7 @@ struct ExperimentOptions {
     std::string out;
     std::string command_line;
     std::string graft;  // file with the manifest of the module's build; empty: none
+    bool resume = false;  // `out` holds a run that was killed, of this plan: go on with it
 };
 
 class ExperimentRun {
@@ -33,7 +38,8 @@ class ExperimentRun {
     explicit ExperimentRun(const ExperimentOptions& options);
 
     // Leaves run.fsl, measure.txt, load.txt and plan.textproto in the directory, also when it is
-    // interrupted. Throws what made it fail after that. False: interrupted.
+    // interrupted. Throws what made it fail after that. False: interrupted. Ends by the plan's stop
+    // rule.
     bool run();
 
     // For experiments whose blocks are decided on the way: begins, settles, calls `body`, and ends
@@ -49,6 +55,19 @@ class ExperimentRun {
     static void interrupt();
 
   private:
+    void take_machine();
+    void open_files();
+    void go_on_with(const ResumePoint& point);
+    Header describe() const;
+    bool run_schedule(StopRule& rule);
+    bool run_round(const std::vector<size_t>& arms);
+    void keep_round();
+    void remember_latencies(int first_block);
+    void look(const StopAnswer& answer);
+    void show_interim(double alpha);
+    RunProgress progress() const;
+    void save();
+    std::string file(const std::string& name) const;
     void name_arms();
     void keep_off_pinned_cpus();
     void start_measuring();
@@ -56,7 +75,7 @@ class ExperimentRun {
     void start_load(size_t number);
     void check_load(size_t number);
     void stop_loads();
-    void run_block(uint32_t round, uint32_t number, size_t arm);
+    void run_block(size_t arm);
     void stop_programs();
     void finish_log(const std::string& reason);
     // False: interrupted meanwhile.
@@ -84,7 +103,8 @@ class ExperimentRun {
     std::vector<uint32_t> arm_ids_;
     std::vector<int> cpus_;  // that we were started with, and programs that aren't pinned run on
     // Put back in the reverse order: the programs end before the machine is as it was.
-    SchedFeatures features_;
+    Journal journal_;
+    std::unique_ptr<SchedFeatures> features_;
     std::unique_ptr<Conditions> conditions_;
     std::unique_ptr<Session> session_;
     std::unique_ptr<LogWriter> log_;
@@ -95,6 +115,11 @@ class ExperimentRun {
     double planned_seconds_ = 0;
     uint32_t rounds_ = 0;  // so far
     uint32_t batches_ = 0;
+    double seconds_before_ = 0;  // that earlier parts of the run took
+    // Where the stop rule wants to look at the data.
+    bool has_looks_ = false;
+    LiveLatencies live_;
+    std::vector<std::vector<BlockPair>> compared_;  // by compared arm
 };
 
 }  // namespace fairswitch
