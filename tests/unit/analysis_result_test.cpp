@@ -106,8 +106,41 @@ TEST(Result, CsvHasALineForEachCell) {
     }
 }
 
+TEST(Result, OmittedPeriodsAndClustersAreRows) {
+    Table table = table_of(2);
+    EXPECT_EQ(cell(make_result(table, ""), 0, "P99 + skipped"), nullptr) << "nothing was skipped";
+    table.columns[1].with_omitted = {50'000, 90'000};
+    table.columns[1].omitted_added = 3;
+    table.columns[1].omitted_unplaced = 1;
+    table.columns[1].clusters[Metric::kP99] = {5, 2.26};
+    table.columns[1].clusters[Metric::kOver1ms] = {7, 3};
+    const Result result = make_result(table, "");
+    EXPECT_FALSE(cell(result, 0, "P99 + skipped")->has_value()) << "not known";
+    EXPECT_DOUBLE_EQ(cell(result, 1, "P99 + skipped")->value(), 90);
+    EXPECT_DOUBLE_EQ(cell(result, 1, "P99.9 + skipped")->value(), 90);
+    EXPECT_DOUBLE_EQ(cell(result, 1, "Skipped, added")->value(), 3);
+    EXPECT_DOUBLE_EQ(cell(result, 1, "Skipped, wait unknown")->value(), 1);
+    EXPECT_DOUBLE_EQ(cell(result, 1, "Clusters from P99 up")->value(), 2.3);
+    EXPECT_DOUBLE_EQ(cell(result, 1, "Clusters above 1 ms")->value(), 3);
+    const std::string csv = render_csv(result), mail = render_markdown(result);
+    EXPECT_NE(csv.find("\nstock (2),\"Skipped, added\",,3,"), std::string::npos) << csv;
+    EXPECT_NE(mail.find("| P99 + skipped (us)         |          - |              90 |\n"),
+              std::string::npos)
+        << mail;
+    EXPECT_NE(render_json(result).find("\"Clusters above 1 ms\""), std::string::npos);
+}
+
 TEST(Result, MarkdownFitsAMail) {
-    const std::string text = render_markdown(make_result(table_of(4), "title"));
+    Table table = table_of(4);
+    table.notes.push_back("a note that is longer than a line of a mail can be, as those are that "
+                          "tell of programs and their commands: cyclictest -t 1 -i 2777 -v");
+    table.warnings.push_back("A WARNING THAT IS LONGER THAN A LINE OF A MAIL CAN BE, as those are "
+                             "that tell of lost records and of CPUs that stood still");
+    const std::string text =
+        render_markdown(make_result(table, "a title that a user gave and that is rather longer than "
+                                           "a line of a mail should ever be"));
+    EXPECT_NE(text.find("95 % intervals of stock (2): Average -20 .. -5 %."), std::string::npos)
+        << text;
     std::istringstream lines(text);
     size_t tables = 0;
     for (std::string line; std::getline(lines, line);) {

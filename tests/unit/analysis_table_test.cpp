@@ -240,5 +240,19 @@ TEST(Table, NoSampleIsSaidNotInvented) {
     EXPECT_EQ(a.table().columns.at(0).sorted.size(), 0u);
 }
 
+TEST(Table, FourArmsFitAScreen) {
+    Analysed run(experiment());
+    Table table = run.table();
+    while (table.columns.size() < 4) {
+        table.columns.push_back(table.columns[1]);
+        table.comparisons.push_back(table.comparisons[0]);
+    }
+    table.warnings.push_back(std::string(40, 'A') + " " + std::string(70, 'B'));
+    table.notes.push_back(std::string(70, 'c') + " " + std::string(40, 'd'));
+    table.load = std::string(70, 'e') + " " + std::string(40, 'f');
+    std::istringstream lines(render_text(table));
+    for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
+}
+
 }  // namespace
 }  // namespace fairswitch

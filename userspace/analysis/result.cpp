@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "userspace/analysis/branches.h"
+#include "userspace/base/wrap.h"
 
 namespace fairswitch {
 namespace {
@@ -32,6 +33,9 @@ class Maker {
         for (const ArmColumn& column : table_.columns) add_arm(column);
         for (size_t m = 0; m < all_metrics().size(); ++m)
             for (size_t c = 0; c < table_.columns.size(); ++c) add_metric(m, c);
+        if (has_omitted())
+            for (const ArmColumn& column : table_.columns) add_omitted(column);
+        for (const ArmColumn& column : table_.columns) add_clusters(column);
         for (const ArmColumn& column : table_.columns) add_counts(column);
         return std::move(result_);
     }
@@ -72,6 +76,37 @@ class Maker {
         if (!comparison.interval) return;
         cell.set_percent_low(comparison.interval->low);
         cell.set_percent_high(comparison.interval->high);
+    }
+
+    bool has_omitted() const {
+        return std::any_of(table_.columns.begin(), table_.columns.end(), [](const ArmColumn& c) {
+            return c.omitted_added || c.omitted_unplaced;
+        });
+    }
+
+    // The tail with what a client would have waited at the periods that were skipped.
+    void add_omitted(const ArmColumn& column) {
+        for (const Metric metric : {Metric::kP99, Metric::kP999}) {
+            ResultCell& cell =
+                add_cell(column, fmt::format("{} + skipped", metric_row(metric)), "us");
+            if (!column.with_omitted.empty())
+                cell.set_value(metric_value(column.with_omitted, metric) / 1000);
+        }
+        add_cell(column, "Skipped, added", "").set_value(static_cast<double>(column.omitted_added));
+        add_cell(column, "Skipped, wait unknown", "")
+            .set_value(static_cast<double>(column.omitted_unplaced));
+    }
+
+    // How many independent events the late samples stand for.
+    void add_clusters(const ArmColumn& column) {
+        for (const auto& [metric, clusters] : column.clusters) {
+            const std::string row = metric_row(metric);
+            add_cell(column,
+                     metric_quantile(metric) ? "Clusters from " + row + " up"
+                                             : "Clusters above" + row.substr(row.find(' ')),
+                     "")
+                .set_value(std::round(clusters.effective * 10) / 10);
+        }
     }
 
     void add_counts(const ArmColumn& column) {
@@ -128,23 +163,38 @@ class Markdown {
     explicit Markdown(const Result& result) : result_(result) {}
 
     std::string render() {
-        if (!result_.title().empty()) out_ += result_.title() + "\n\n";
-        for (const std::string& warning : result_.warnings()) out_ += "**" + warning + "**\n\n";
+        if (!result_.title().empty()) paragraph(result_.title());
+        for (const std::string& warning : result_.warnings()) paragraph("**" + warning + "**");
         // The first arm stands in each table; two more fit beside it.
         constexpr int kBeside = 2;
         for (int next = 1; next == 1 || next < result_.arms_size(); next += kBeside)
             table(next, std::min(next + kBeside, result_.arms_size()));
-        out_ += fmt::format(
-            "Difference from {} in percent, negative is smaller; ~ not significant\n"
-            "at {:.2g} % over all rows and arms (randomisation test, {} pairs of blocks),\n"
-            "? no verdict. Records lost: {}.\n",
+        paragraph(fmt::format(
+            "Difference from {} in percent, negative is smaller; ~ not significant at {:.2g} % over "
+            "all rows and arms (randomisation test, {} pairs of blocks), ? no verdict. Records "
+            "lost: {}.",
             result_.arms_size() ? result_.arms(0).name() : "the first arm", 100 * result_.alpha(),
-            result_.pairs(), result_.records_lost());
-        for (const std::string& note : result_.notes()) out_ += "Note: " + note + "\n";
+            result_.pairs(), result_.records_lost()));
+        intervals();
+        for (const std::string& note : result_.notes())
+            out_ += "Note: " + wrapped(note, 6, kMailColumns) + "\n";
         return out_;
     }
 
   private:
+    void paragraph(const std::string& text) { out_ += wrapped(text, 0, kMailColumns) + "\n\n"; }
+
+    void intervals() {
+        for (const ResultArm& arm : result_.arms()) {
+            std::string list;
+            for (const ResultCell& cell : result_.cells())
+                if (cell.arm() == arm.id() && cell.has_percent_low())
+                    list += fmt::format("{}{} {:+.0f} .. {:+.0f} %", list.empty() ? "" : ", ",
+                                        cell.row(), cell.percent_low(), cell.percent_high());
+            if (!list.empty()) paragraph("95 % intervals of " + arm.name() + ": " + list + ".");
+        }
+    }
+
     static constexpr int kLabel = 26;
     static constexpr int kFirst = 10;
     static constexpr int kOther = 15;

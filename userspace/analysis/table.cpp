@@ -230,7 +230,7 @@ void warn_of_machine(Table& table) {
     }
     if (late < 20 || machine * 4 < late) return;
     table.warnings.push_back(fmt::format(
-        "{} OF {} LATE SAMPLES COME MOSTLY FROM LATE TIMERS OR A CPU THAT STOOD STILL\n   (virtual "
+        "{} OF {} LATE SAMPLES COME MOSTLY FROM LATE TIMERS OR A CPU THAT STOOD STILL (virtual "
         "CPUs without time, SMIs, host load)",
         machine, late));
 }

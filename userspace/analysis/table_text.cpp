@@ -6,6 +6,7 @@
 #include "userspace/analysis/branches.h"
 #include "userspace/analysis/explain.h"
 #include "userspace/analysis/table.h"
+#include "userspace/base/wrap.h"
 
 namespace fairswitch {
 namespace {
@@ -22,7 +23,7 @@ class Text {
     explicit Text(const Table& table) : table_(table) {}
 
     std::string render() {
-        for (const std::string& warning : table_.warnings) line("!! " + warning);
+        for (const std::string& warning : table_.warnings) line("!! " + wrapped(warning, 3));
         if (!table_.warnings.empty()) line("");
         if (no_samples()) {
             line("No block was completed with a sample in it: nothing to compare.");
@@ -305,9 +306,9 @@ class Text {
                 table_.swaps.swaps, duration_text(static_cast<int64_t>(table_.swaps.median_ns)),
                 duration_text(static_cast<int64_t>(table_.swaps.longest_ns)),
                 table_.swaps.delayed_in_flight));
-        if (!table_.load.empty()) line("Load: " + table_.load);
+        if (!table_.load.empty()) line("Load: " + wrapped(table_.load, 6));
         leftovers();
-        for (const std::string& note : table_.notes) line("Note: " + note);
+        for (const std::string& note : table_.notes) line("Note: " + wrapped(note, 6));
     }
 
     void leftovers() {

@@ -1,4 +1,4 @@
-// Text for a screen of 100 columns.
+// Text for a screen of 100 columns, or a mail of 80.
 #pragma once
 
 #include <sstream>
@@ -7,15 +7,17 @@
 namespace fairswitch {
 
 inline constexpr std::size_t kScreenColumns = 100;
+inline constexpr std::size_t kMailColumns = 80;
 
-// Breaks `text` between words so that, beginning at column `indent`, no line passes the screen's
-// edge; further lines are indented as far. A word longer than that stays whole.
-inline std::string wrapped(const std::string& text, std::size_t indent) {
+// Breaks `text` between words so that, beginning at column `indent`, no line passes the edge;
+// further lines are indented as far. A word longer than that stays whole.
+inline std::string wrapped(const std::string& text, std::size_t indent,
+                           std::size_t columns = kScreenColumns) {
     std::string result;
     std::istringstream words(text);
     std::size_t column = indent;
     for (std::string word; words >> word;) {
-        if (column > indent && column + 1 + word.size() > kScreenColumns) {
+        if (column > indent && column + 1 + word.size() > columns) {
             result += "\n" + std::string(indent, ' ');
             column = indent;
         } else if (column > indent) {
