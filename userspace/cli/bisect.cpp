@@ -61,6 +61,9 @@ class BisectCommand : public Command {
             ->capture_default_str();
         bisect->add_option("--block", block_seconds_, "Seconds measured per block")
             ->check(CLI::Range(0.05, 3600.0));
+        bisect->add_option("--guard", guard_seconds_, "Seconds after each swap, not measured")
+            ->check(CLI::Range(0.0, 60.0));
+        bisect->add_option("--detail", detail_, "Of the records: full or brief");
         bisect->add_option("--settle", settle_seconds_, "Seconds before the first swap")
             ->check(CLI::Range(0.0, 600.0));
         bisect->add_option("--seed", seed_, "Seed of the order");
@@ -97,6 +100,8 @@ class BisectCommand : public Command {
                 ->set_command(loads_[i]);
         }
         if (block_seconds_) plan.set_block_seconds(*block_seconds_);
+        if (guard_seconds_) plan.set_guard_seconds(*guard_seconds_);
+        if (!detail_.empty()) plan.set_detail(detail_);
         if (settle_seconds_) plan.set_settle_seconds(*settle_seconds_);
         if (seed_) plan.set_seed(*seed_);
         options_.switches = switches_.empty() ? all_variants() : split(switches_);
@@ -124,6 +129,8 @@ class BisectCommand : public Command {
     std::vector<std::string> loads_;
     std::string switches_;
     std::optional<double> block_seconds_;
+    std::optional<double> guard_seconds_;
+    std::string detail_;
     std::optional<double> settle_seconds_;
     std::optional<uint64_t> seed_;
 };
