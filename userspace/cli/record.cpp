@@ -1,7 +1,9 @@
 // fairswitch record
+#include <cmath>
 #include <ctime>
 #include <iostream>
 
+#include "userspace/base/beat.h"
 #include "userspace/base/failure.h"
 #include "userspace/cli/commands.h"
 #include "userspace/cli/progress.h"
@@ -21,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::uint32_t kArm = 1;
 constexpr double kRatePeriod_s = 1;
+constexpr double kForever_s = 1e9;
 
 struct Options {
     std::string output;
@@ -99,6 +102,8 @@ class Recording {
                    watched_.size() + options_.watch_names.size());
         if (filter_.used) fmt::print(stderr, "filtered: {}\n", filter_text(filter_.log));
         begin_ = Clock::now();
+        if (options_.duration_s > 0 && options_.duration_s < kForever_s)
+            end_ = begin_ + std::chrono::nanoseconds(std::llround(options_.duration_s * 1e9));
         const std::string reason = follow(recorder);
         finish(recorder, log, reason);
         return report(recorder, log);
@@ -129,14 +134,8 @@ class Recording {
         if (!options_.command.empty()) control_.go();
         ProgressLine line;
         while (recorder.healthy()) {
-            const double elapsed = elapsed_s();
-            if (options_.duration_s > 0 && elapsed >= options_.duration_s)
-                return "duration is over";
-            const auto left = std::chrono::milliseconds(
-                options_.duration_s > 0
-                    ? static_cast<long>((options_.duration_s - elapsed) * 1e3) + 1
-                    : kTick.count());
-            switch (control_.wait(std::min(kTick, left))) {
+            if (Clock::now() >= end_) return "duration is over";
+            switch (control_.wait(std::min(next_beat(kTick), end_) - Clock::now())) {
                 case RunControl::Event::kSignal:
                     return fmt::format("signal {}", control_.signal());
                 case RunControl::Event::kCommandEnded:
@@ -243,6 +242,7 @@ class Recording {
     const ArmSpec arm_;
     std::vector<pid_t> watched_;
     Clock::time_point begin_;
+    Clock::time_point end_ = Clock::time_point::max();
     // Records per second of late, and since when that is counted.
     double rate_ = 0;
     double rate_from_s_ = 0;

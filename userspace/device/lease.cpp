@@ -6,6 +6,8 @@
 
 #include <cerrno>
 
+#include "userspace/base/beat.h"
+
 namespace fairswitch {
 
 Session::Lease::Lease(int device, std::chrono::milliseconds period)
@@ -35,7 +37,7 @@ void outrank_the_load() {
 void Session::Lease::renew() {
     outrank_the_load();
     std::unique_lock lock(mutex_);
-    while (!wake_.wait_for(lock, period_, [this] { return stopping_; })) {
+    while (!wake_.wait_until(lock, next_beat(period_), [this] { return stopping_; })) {
         if (::ioctl(device_, FSW_IOC_LEASE) != 0 && errno != EINTR) {
             held_.store(false, std::memory_order_relaxed);
             return;

@@ -1,11 +1,11 @@
 #include "userspace/device/recorder.h"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "userspace/base/beat.h"
 #include "userspace/base/failure.h"
 #include "userspace/device/atomics.h"
 
@@ -14,9 +14,9 @@ namespace {
 
 // The kernel wakes the thread at its watermark; this bounds how stale the log is when little is
 // recorded.
-constexpr int kDrainPeriod_ms = 20;
+constexpr std::chrono::milliseconds kDrainPeriod(20);
 // Between windows only the session's life is looked after.
-constexpr int kAlivePeriod_ms = 500;
+constexpr std::chrono::milliseconds kAlivePeriod(500);
 
 std::uint64_t monotonic_ns() {
     timespec now{};
@@ -105,7 +105,7 @@ void Recorder::run() {
 void Recorder::wait_for_records() {
     const short wanted = flight_ ? POLLPRI : POLLIN;
     pollfd events[] = {{session_.device().fd(), wanted, 0}, {stop_event_.get(), POLLIN, 0}};
-    ::poll(events, std::size(events), flight_ ? kAlivePeriod_ms : kDrainPeriod_ms);
+    poll_until(events, next_beat(flight_ ? kAlivePeriod : kDrainPeriod));
 }
 
 void Recorder::collect() {

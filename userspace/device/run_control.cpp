@@ -1,7 +1,6 @@
 #include "userspace/device/run_control.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 
@@ -9,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "userspace/base/beat.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/writer.h"
 
@@ -98,7 +98,7 @@ void RunControl::reap() {
     }
 }
 
-RunControl::Event RunControl::wait(std::chrono::milliseconds limit) {
+RunControl::Event RunControl::wait(std::chrono::nanoseconds limit) {
     const auto end = Clock::now() + limit;
     while (true) {
         signalfd_siginfo info;
@@ -110,10 +110,9 @@ RunControl::Event RunControl::wait(std::chrono::milliseconds limit) {
             reap();
             if (status_) return Event::kCommandEnded;
         }
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-        if (left.count() <= 0) return Event::kNone;
-        pollfd event{signals_.get(), POLLIN, 0};
-        ::poll(&event, 1, static_cast<int>(left.count()));
+        if (Clock::now() >= end) return Event::kNone;
+        pollfd events[] = {{signals_.get(), POLLIN, 0}};
+        poll_until(events, end);
     }
 }
 

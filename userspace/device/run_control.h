@@ -30,7 +30,7 @@ class RunControl {
 
     enum class Event { kNone, kSignal, kCommandEnded };
     // Waits for something to happen, at most this long.
-    Event wait(std::chrono::milliseconds limit);
+    Event wait(std::chrono::nanoseconds limit);
     // SIGTERM, and SIGKILL when that didn't help; nothing if there is no command running.
     void end_command();
 
