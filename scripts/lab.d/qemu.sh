@@ -53,11 +53,14 @@ choose_accelerator() {
 # Sets QEMU to the command line. Of the three ports, the output goes through a FIFO, to be seen
 # live; the returned files and the verdict go to plain files.
 qemu_command() {
-    local image=$1 initrd=$2 work=$3
+    local image=$1 initrd=$2 work=$3 ports=''
+    # Otherwise another thread of qemu's serves the ports, whenever the host lets it run, and the
+    # guest meets their interrupts at another instruction each time.
+    ((!REPLAY)) || ports=',ioeventfd=off'
     # shellcheck disable=SC2054 # the commas are qemu's
     QEMU=("${EMULATOR[@]}" -nodefaults -no-user-config -display none -no-reboot
         -smp "$SMP" -m "$MEMORY" -kernel "$image" -initrd "$initrd"
-        -serial "file:$work/console.log" -device virtio-serial-pci
+        -serial "file:$work/console.log" -device "virtio-serial-pci$ports"
         -chardev "file,id=output,path=$work/output"
         -device virtserialport,chardev=output,name=lab.output
         -chardev "file,id=files,path=$work/files.tar"
@@ -69,6 +72,7 @@ qemu_command() {
         # Guest time is a count of instructions: nothing that reads the host may remain.
         QEMU+=(-accel 'tcg,thread=single' -icount 'shift=3,sleep=off' -cpu 'max,-rdrand,-rdseed'
             -rtc 'base=2026-01-01,clock=vm')
+        ((!REPLAY)) || QEMU+=(-seed 1)
         append+=' nokaslr norandmaps tsc=reliable random.trust_cpu=off random.trust_bootloader=off'
     elif [[ $ACCEL == kvm ]]; then
         QEMU+=(-accel kvm -cpu max)

@@ -17,7 +17,10 @@ One argument containing blanks is a shell line:  -- 'cyclictest -l 100 && dmesg'
   --out DIR             bring the guest's /out back into DIR (the kernel log is dmesg.txt)
   --log DIR             keep console.log, output.log, qemu.log and verdict in DIR
   --append ARGUMENTS    more kernel arguments
-  --virtual-time        guest time counts instructions: slower, repeatable to the byte
+  --virtual-time        guest time counts instructions: slower, repeatable except for the moments at
+                        which the ports answer
+  --replay              --virtual-time, repeatable to the byte: the same command and files, the same
+                        files in DIR
   --quiet               no progress lines
 FAIRSWITCH_ACCEL=kvm|tcg chooses the accelerator; otherwise KVM is used if the kernel boots there.
 Exit code: COMMAND's own, up to 124; 124 also for the time limit; 125 the kernel complained (and
@@ -27,7 +30,7 @@ USAGE
 
 # shellcheck disable=SC2034 # qemu_command reads some of these
 parse_run() {
-    SMP=2 MEMORY=1024 LIMIT=120 OUT='' LOG='' APPEND='' VIRTUAL_TIME=0 FILES=() COMMAND=() QUIET=0
+    SMP=2 MEMORY=1024 LIMIT=120 OUT='' LOG='' APPEND='' VIRTUAL_TIME=0 REPLAY=0 FILES=() COMMAND=() QUIET=0
     while (($#)); do
         case $1 in
             --smp) SMP=${2:-} && shift 2 ;;
@@ -38,6 +41,7 @@ parse_run() {
             --log) LOG=${2:-} && shift 2 ;;
             --append) APPEND=${2:-} && shift 2 ;;
             --virtual-time) VIRTUAL_TIME=1 && shift ;;
+            --replay) VIRTUAL_TIME=1 REPLAY=1 && shift ;;
             --quiet) QUIET=1 && shift ;;
             --help) run_usage && exit 0 ;;
             --) shift && COMMAND=("$@") && break ;;
