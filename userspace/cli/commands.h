@@ -21,5 +21,6 @@ std::unique_ptr<Command> make_ab_command();
 std::unique_ptr<Command> make_bisect_command();
 std::unique_ptr<Command> make_report_command();
 std::unique_ptr<Command> make_explain_command();
+std::unique_ptr<Command> make_diff_command();
 
 }  // namespace fairswitch

@@ -14,10 +14,10 @@ namespace {
 
 // In the order of --help.
 constexpr std::array kCommands = {
-    make_doctor_command, make_build_command,  make_variants_command, make_load_command,
-    make_unload_command, make_status_command, make_set_command,      make_record_command,
-    make_top_command,    make_waker_command,  make_ab_command,       make_report_command,
-    make_bisect_command, make_explain_command,
+    make_doctor_command, make_build_command,   make_variants_command, make_load_command,
+    make_unload_command, make_status_command,  make_set_command,      make_record_command,
+    make_top_command,    make_waker_command,   make_ab_command,       make_report_command,
+    make_bisect_command, make_explain_command, make_diff_command,
 };
 
 // An option that there isn't, the first of them. CLI11 complains about what is missing before it
