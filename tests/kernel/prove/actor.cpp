@@ -1,7 +1,9 @@
 // fairswitch-actor: one task of a scenario, with a slice of its own.
 //   fairswitch-actor spin CPU SLICE_US             never sleeps
-//   fairswitch-actor wake CPU SLICE_US PERIOD_US BUSY_US
-//                                                  wakes periodically and works a while
+//   fairswitch-actor wake CPU SLICE_US PERIOD_US BUSY_US [PHASE_US]
+//                                                  wakes periodically and works a while; with a
+//                                                  phase: so long behind the clock's multiples of
+//                                                  the period, whenever the task began
 //   fairswitch-actor storm TASKS                   bears tasks that die soon, so many at a time
 // SLICE_US 0 leaves the slice as it is. The slice is read back: the kernel clamps it. Who is on its
 // CPU alone has its slice.
@@ -13,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <string>
 
 #include "userspace/base/failure.h"
@@ -37,15 +40,19 @@ void work(std::int64_t busy_ns) {
     }
 }
 
-[[noreturn]] void wake(std::int64_t period_ns, std::int64_t busy_ns) {
-    timespec next{};
-    clock_gettime(CLOCK_MONOTONIC, &next);
+std::int64_t monotonic_ns() {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+[[noreturn]] void wake(std::int64_t period_ns, std::int64_t busy_ns,
+                       std::optional<std::int64_t> phase_ns) {
+    std::int64_t moment = monotonic_ns();
+    if (phase_ns) moment += *phase_ns - moment % period_ns;
     for (;;) {
-        next.tv_nsec += period_ns;
-        while (next.tv_nsec >= 1'000'000'000) {
-            next.tv_nsec -= 1'000'000'000;
-            ++next.tv_sec;
-        }
+        moment += period_ns;
+        const timespec next{moment / 1'000'000'000, moment % 1'000'000'000};
         clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &next, nullptr);
         work(busy_ns);
     }
@@ -72,13 +79,16 @@ void work(std::int64_t busy_ns) {
 int run(int argc, char** argv) {
     const std::string role = argc > 1 ? argv[1] : "";
     if (role == "storm" && argc == 3) storm(std::stoul(argv[2]));
-    if ((role != "spin" || argc != 4) && (role != "wake" || argc != 6)) {
+    if ((role != "spin" || argc != 4) && (role != "wake" || (argc != 6 && argc != 7))) {
         fail(Exit::kUsage, "usage: fairswitch-actor spin CPU SLICE_US | "
-                           "wake CPU SLICE_US PERIOD_US BUSY_US | storm TASKS");
+                           "wake CPU SLICE_US PERIOD_US BUSY_US [PHASE_US] | storm TASKS");
     }
     if (const std::uint64_t slice_us = std::stoull(argv[3])) fairswitch::set_slice(slice_us * 1000);
     fairswitch::pin_to({std::stoi(argv[2])});
-    if (role == "wake") wake(std::stoll(argv[4]) * 1000, std::stoll(argv[5]) * 1000);
+    const auto ns = [&](int i) { return std::stoll(argv[i]) * 1000; };
+    if (role == "wake") {
+        wake(ns(4), ns(5), argc == 7 ? std::optional<std::int64_t>(ns(6)) : std::nullopt);
+    }
     for (;;) asm volatile("");
 }
 
