@@ -2,7 +2,8 @@
 #   make demo | test | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build grafts unit tsan fuzz lab-test kernel-test cells experiments lab clean
+.PHONY: help demo test build grafts unit tsan fuzz lab-test kernel-test replay-test cells \
+	experiments lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
@@ -12,6 +13,7 @@ help:
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
 	@echo 'make fuzz         a short run of the fuzzers'
 	@echo 'make kernel-test  kernel tests only            make lab-test  tests of the lab itself'
+	@echo 'make replay-test  one load recorded three times, to the byte, and what an arm changes in it'
 	@echo 'make cells        each variant in both positions on each kernel, and the table of it'
 	@echo 'make experiments  the posted experiments in the lab, beside the posted figures'
 	@echo 'make lab          a shell command in the lab, such as'
@@ -34,7 +36,7 @@ grafts:
 unit tsan fuzz cells:
 	@scripts/test $(TARGET) $@
 
-lab-test kernel-test:
+lab-test kernel-test replay-test:
 	@scripts/test $(TARGET) $(@:-test=)
 
 experiments:
