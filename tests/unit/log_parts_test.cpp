@@ -182,5 +182,19 @@ TEST(Losses, AreToldByCpuKindAndTime) {
     EXPECT_EQ(lines[1], "CPU 3: 1 tasks lost at the end; the ring was full");
 }
 
+// Lost records and the books count the same Briefs, under two names.
+TEST(Losses, OfBriefsAreCountedOnce) {
+    Record end;
+    RingBooks& books = *end.mutable_end()->add_rings();
+    books.set_cpu(1);
+    for (int kind = 0; kind < FSW_KIND_COUNT; ++kind) {
+        books.add_dropped(kind == FSW_KIND_BRIEF ? 120 : kind == FSW_KIND_WAKE ? 3 : 0);
+    }
+    LogReader reader = reader_of(header_of("h") + lost_record(1, 1, 2) + framed(end));
+    read_all(reader);
+    EXPECT_EQ(reader.parts().back().losses.total(), 123u);
+    EXPECT_EQ(reader.validity().count(Badness::kLost), 123u);
+}
+
 }  // namespace
 }  // namespace fairswitch

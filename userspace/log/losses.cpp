@@ -28,6 +28,17 @@ double seconds(std::uint64_t time_ns, std::uint64_t begin_ns) {
     return static_cast<double>(static_cast<std::int64_t>(time_ns - begin_ns)) / 1e9;
 }
 
+// As Lost records count: Briefs are decisions.
+std::array<std::uint64_t, FSW_KIND_COUNT> dropped_of(const RingBooks& books) {
+    std::array<std::uint64_t, FSW_KIND_COUNT> dropped{};
+    const int kinds = std::min<int>(books.dropped_size(), FSW_KIND_COUNT);
+    for (int kind = 0; kind < kinds; ++kind) {
+        const int counted = kind == FSW_KIND_BRIEF ? int{FSW_KIND_DECISION} : kind;
+        dropped[static_cast<std::size_t>(counted)] += books.dropped(kind);
+    }
+    return dropped;
+}
+
 }  // namespace
 
 std::uint64_t records_of(const model::Lost& lost) {
@@ -61,13 +72,13 @@ void Losses::add(const Losses& other) {
 
 void Losses::settle(const End& end) {
     for (const RingBooks& books : end.rings()) {
-        const int kinds = std::min<int>(books.dropped_size(), FSW_KIND_COUNT);
-        for (int kind = 0; kind < kinds; ++kind) {
-            if (books.dropped(kind) == 0) continue;
+        const std::array<std::uint64_t, FSW_KIND_COUNT> dropped = dropped_of(books);
+        for (std::size_t kind = 0; kind < dropped.size(); ++kind) {
+            if (dropped[kind] == 0) continue;
             OfCpu& cpu = cpus_[books.cpu()];
-            std::uint64_t& told = cpu.by_kind[static_cast<std::size_t>(kind)];
-            if (books.dropped(kind) <= told) continue;
-            told = books.dropped(kind);
+            std::uint64_t& told = cpu.by_kind[kind];
+            if (dropped[kind] <= told) continue;
+            told = dropped[kind];
             cpu.at_end = true;
         }
     }
