@@ -67,17 +67,18 @@ qemu_command() {
         -device virtserialport,chardev=files,name=lab.files
         -chardev "file,id=verdict,path=$work/verdict"
         -device virtserialport,chardev=verdict,name=lab.verdict)
+    local cpu=max${WITHOUT:+",-${WITHOUT//,/,-}"}
     local append="console=ttyS0 loglevel=5 panic=-1 log_buf_len=4M printk.devkmsg=on"
     if ((VIRTUAL_TIME)); then
         # Guest time is a count of instructions: nothing that reads the host may remain.
-        QEMU+=(-accel 'tcg,thread=single' -icount 'shift=3,sleep=off' -cpu 'max,-rdrand,-rdseed'
+        QEMU+=(-accel 'tcg,thread=single' -icount 'shift=3,sleep=off' -cpu "$cpu,-rdrand,-rdseed"
             -rtc 'base=2026-01-01,clock=vm')
         ((!REPLAY)) || QEMU+=(-seed 1)
         append+=' nokaslr norandmaps tsc=reliable random.trust_cpu=off random.trust_bootloader=off'
     elif [[ $ACCEL == kvm ]]; then
-        QEMU+=(-accel kvm -cpu max)
+        QEMU+=(-accel kvm -cpu "$cpu")
     else
-        QEMU+=(-accel 'tcg,thread=multi' -cpu max)
+        QEMU+=(-accel 'tcg,thread=multi' -cpu "$cpu")
     fi
     QEMU+=(-append "$append${APPEND:+ $APPEND}")
 }

@@ -21,6 +21,7 @@ One argument containing blanks is a shell line:  -- 'cyclictest -l 100 && dmesg'
                         which the ports answer
   --replay              --virtual-time, repeatable to the byte: the same command and files, the same
                         files in DIR
+  --without FEATURES    of the CPU, like erms,fsrm
   --quiet               no progress lines
 FAIRSWITCH_ACCEL=kvm|tcg chooses the accelerator; otherwise KVM is used if the kernel boots there.
 Exit code: COMMAND's own, up to 124; 124 also for the time limit; 125 the kernel complained (and
@@ -30,7 +31,8 @@ USAGE
 
 # shellcheck disable=SC2034 # qemu_command reads some of these
 parse_run() {
-    SMP=2 MEMORY=1024 LIMIT=120 OUT='' LOG='' APPEND='' VIRTUAL_TIME=0 REPLAY=0 FILES=() COMMAND=() QUIET=0
+    SMP=2 MEMORY=1024 LIMIT=120 OUT='' LOG='' APPEND='' VIRTUAL_TIME=0 REPLAY=0 WITHOUT='' QUIET=0
+    FILES=() COMMAND=()
     while (($#)); do
         case $1 in
             --smp) SMP=${2:-} && shift 2 ;;
@@ -42,6 +44,7 @@ parse_run() {
             --append) APPEND=${2:-} && shift 2 ;;
             --virtual-time) VIRTUAL_TIME=1 && shift ;;
             --replay) VIRTUAL_TIME=1 REPLAY=1 && shift ;;
+            --without) WITHOUT=${2:-} && shift 2 ;;
             --quiet) QUIET=1 && shift ;;
             --help) run_usage && exit 0 ;;
             --) shift && COMMAND=("$@") && break ;;
