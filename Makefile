@@ -1,13 +1,14 @@
 # Entry points. Each does all its own set-up; see scripts/ for what they run.
-#   make demo | test | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
+#   make demo | test | bench | build | grafts | unit | tsan | kernel-test | cells | lab | clean | help
 TARGET ?= 6.12
 
-.PHONY: help demo test build grafts unit tsan fuzz lab-test kernel-test replay-test cells \
+.PHONY: help demo test bench build grafts unit tsan fuzz lab-test kernel-test replay-test cells \
 	experiments lab clean
 
 help:
 	@echo 'make demo         set up, build, and compare two arms on a stock kernel in the lab'
 	@echo 'make test         set up, build, and run unit tests and kernel tests in the lab'
+	@echo 'make bench        what recording costs, beside its rivals: six tables in ten minutes'
 	@echo 'make build        set up, build user space, fetch the kernel, build the module'
 	@echo 'make grafts       the module for more flavours (amd64, rt): 1 GB of downloads, no tests'
 	@echo 'make unit         unit tests only              make tsan  ring tests, ThreadSanitizer'
@@ -26,6 +27,9 @@ demo:
 
 test:
 	@scripts/test $(TARGET)
+
+bench:
+	@scripts/bench $(TARGET)
 
 build:
 	@scripts/build $(TARGET)
