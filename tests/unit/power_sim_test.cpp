@@ -100,13 +100,27 @@ TEST(Power, AgreesWithBruteForce) {
     }
 }
 
-TEST(Power, OddPlansAreSimulated) {
-    PowerPlan odd = plan_of(12, 800, {20, 0.2});
-    EXPECT_FALSE(tabulated_power(odd, TailEffect::kHalvedValues).has_value());
-    const double seen = power(odd, TailEffect::kHalvedValues);
-    EXPECT_GE(seen, 0);
-    EXPECT_LT(seen, 0.6);
-    EXPECT_EQ(seen, power(odd, TailEffect::kHalvedValues));  // the same plan, the same answer
+// A plan outside of the table is told at once, as a bound that the nearest plan inside gives.
+TEST(Power, PlansOutsideOfTheTableAreBounded) {
+    const auto effect = TailEffect::kHalvedValues;
+    const auto inside = [&](size_t rounds, double samples) {
+        return *tabulated_power(plan_of(rounds, samples, kRealistic), effect);
+    };
+    const Power many = power(plan_of(500, 300, kRealistic), effect);
+    EXPECT_EQ(many.bound, Bound::kAtLeast);
+    EXPECT_NEAR(many.value, inside(120, 300), 1e-6);
+    const Power long_blocks = power(plan_of(10, 1e6, kRealistic), effect);
+    EXPECT_EQ(long_blocks.bound, Bound::kAtLeast);
+    EXPECT_NEAR(long_blocks.value, inside(10, 16000), 1e-6);
+    const Power few = power(plan_of(20, 100, kRealistic), effect);
+    EXPECT_EQ(few.bound, Bound::kAtMost);
+    EXPECT_NEAR(few.value, inside(20, 250), 1e-6);
+    PowerPlan arms = plan_of(20, 1000, kRealistic);
+    arms.compared_arms = 9;
+    EXPECT_EQ(power(arms, effect).bound, Bound::kAtMost);
+    EXPECT_EQ(power(plan_of(20, 1000, kRealistic), effect).bound, Bound::kExact);
+    EXPECT_EQ(power(plan_of(500, 100, kRealistic), effect).bound, Bound::kUnknown);
+    EXPECT_EQ(power(plan_of(20, 1000, {20, 0.2}), effect).bound, Bound::kUnknown);
 }
 
 TEST(Power, SentenceForPeople) {
@@ -119,6 +133,11 @@ TEST(Power, SentenceForPeople) {
     EXPECT_NE(hopeless.find("even 120 rounds"), std::string::npos) << hopeless;
     const std::string strong = power_sentence(plan_of(120, 16000, kMild));
     EXPECT_EQ(strong.find(';'), std::string::npos) << strong;
+    const std::string bound = power_sentence(plan_of(500, 300, kRealistic));
+    EXPECT_NE(bound.find("with probability at least 0."), std::string::npos) << bound;
+    const std::string unknown = power_sentence(plan_of(500, 100, kRealistic));
+    EXPECT_EQ(unknown.find("what this plan can see isn't known: 500 rounds of 100 samples"), 0u)
+        << unknown;
 }
 
 // An A/A run that is watched by somebody who stops at the first look with a verdict.

@@ -156,14 +156,17 @@ std::optional<Place> place(const double (&grid)[N], double value) {
 
 double between(double low, double high, double part) { return low + (high - low) * part; }
 
-constexpr size_t kTables = 300;
-constexpr size_t kFlips = 2000;
-constexpr uint64_t kSeed = 0x706f776572;
-
 struct Outlook {
     size_t rounds = 0;
     double power = 0;
 };
+
+std::string power_text(const Power& power) {
+    const char* bound = power.bound == Bound::kAtLeast  ? "at least "
+                        : power.bound == Bound::kAtMost ? "at most "
+                                                        : "";
+    return fmt::format("{}{:.2f}", bound, power.value);
+}
 
 // The first further number of rounds with enough power, else the most that was asked.
 Outlook further(PowerPlan plan) {
@@ -172,7 +175,7 @@ Outlook further(PowerPlan plan) {
         if (rounds <= static_cast<double>(plan.rounds)) continue;
         PowerPlan more = plan;
         more.rounds = static_cast<size_t>(rounds);
-        outlook = {more.rounds, power(more, TailEffect::kHalvedValues)};
+        outlook = {more.rounds, power(more, TailEffect::kHalvedValues).value};
         if (outlook.power >= kEnoughPower) break;
     }
     return outlook;
@@ -221,21 +224,46 @@ std::optional<double> tabulated_power(const PowerPlan& plan, TailEffect effect) 
     return between(row(exceedances->low), row(exceedances->low + 1), exceedances->part);
 }
 
-double power(const PowerPlan& plan, TailEffect effect) {
-    if (auto tabulated = tabulated_power(plan, effect)) return *tabulated;
-    return simulate_power(plan, effect, kTables, kFlips, kSeed);
+Power power(const PowerPlan& plan, TailEffect effect) {
+    PowerPlan inside = plan;
+    bool more = false;
+    bool less = false;
+    const auto keep = [&](double value, double least, double most) {
+        less |= value < least;
+        more |= value > most;
+        return std::clamp(value, least, most);
+    };
+    inside.rounds = static_cast<size_t>(
+        keep(static_cast<double>(plan.rounds), kTableRounds[0], *std::rbegin(kTableRounds)));
+    constexpr double kInside = 1e-9;  // of the way, for what rounding does at the edge
+    inside.block_seconds = plan.block_seconds / plan.exceedances_per_block() *
+                           keep(plan.exceedances_per_block(), kTableExceedances[0] * (1 + kInside),
+                                *std::rbegin(kTableExceedances) * (1 - kInside));
+    if (plan.compared_arms > kTableArms) {
+        inside.compared_arms = kTableArms;
+        less = true;
+    }
+    const auto tabulated = tabulated_power(inside, effect);
+    if (!tabulated || (more && less)) return {0, Bound::kUnknown};
+    return {*tabulated, more ? Bound::kAtLeast : less ? Bound::kAtMost : Bound::kExact};
 }
 
 std::string power_sentence(const PowerPlan& plan) {
     if (plan.rounds < kMinPairs)
         return fmt::format("this plan gives no verdict: it has {} rounds, which take at least {}",
                            plan.rounds, kMinPairs);
-    const double values = power(plan, TailEffect::kHalvedValues);
+    const Power values = power(plan, TailEffect::kHalvedValues);
+    if (values.bound == Bound::kUnknown)
+        return fmt::format(
+            "what this plan can see isn't known: {} rounds of {:.3g} samples, too far from those "
+            "that were simulated ({:g} to {:g} rounds of {:g} to {:g})",
+            plan.rounds, plan.samples_per_block(), kTableRounds[0], *std::rbegin(kTableRounds),
+            1000 * kTableExceedances[0], 1000 * *std::rbegin(kTableExceedances));
     std::string out = fmt::format(
-        "this plan sees a halved P99.9 with probability {:.2f}, half as many samples above 1 ms "
-        "with {:.2f}",
-        values, power(plan, TailEffect::kHalvedShare));
-    if (values >= kEnoughPower) return out;
+        "this plan sees a halved P99.9 with probability {}, half as many samples above 1 ms "
+        "with {}",
+        power_text(values), power_text(power(plan, TailEffect::kHalvedShare)));
+    if (values.value >= kEnoughPower) return out;
     const Outlook more = further(plan);
     if (more.rounds == 0) return out;
     if (more.power >= kEnoughPower)

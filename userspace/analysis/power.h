@@ -12,7 +12,8 @@
 //     kRealistic  runs of 10, variation between blocks 1.0 (blocks differ by their whole mean)
 //
 // Power comes from simulation; power_table.inc is written by `make_power_table`. Between its points
-// it is interpolated in the logarithms of rounds and exceedances. Other plans are simulated.
+// it is interpolated in the logarithms of rounds and exceedances. Of plans outside of it is told that
+// they see at least, or at most, what the nearest plan inside sees; to simulate them takes minutes.
 #pragma once
 
 #include <cstddef>
@@ -59,8 +60,13 @@ double simulate_power(const PowerPlan& plan, TailEffect effect, size_t tables, s
 // From the table where the plan is inside of it; else nothing.
 std::optional<double> tabulated_power(const PowerPlan& plan, TailEffect effect);
 
-// Either of the above; a live simulation takes about a second.
-double power(const PowerPlan& plan, TailEffect effect);
+// Power grows with rounds and exceedances and falls with the number of arms.
+enum class Bound { kExact, kAtLeast, kAtMost, kUnknown };
+struct Power {
+    double value = 0;  // of the nearest plan in the table
+    Bound bound = Bound::kExact;
+};
+Power power(const PowerPlan& plan, TailEffect effect);
 
 // For people, before a run: "this plan sees a halved P99.9 with probability 0.43; 20 rounds would
 // see it with 0.81". Further rounds are looked for among those of the table.
