@@ -47,7 +47,8 @@ class AbCommand : public Command {
             "differs between them is chance (--no-aa leaves the second out).\n"
             "A run ends after its rounds, or sooner with --until or --budget. A look at its data\n"
             "costs: what --until and --interim see on the way takes its share of the 5 % of false\n"
-            "alarms from the last table. Ctrl-C ends it with the table of what was measured.\n"
+            "alarms from the last table. Ctrl-C ends it with the table of what was measured,\n"
+            "and exit code 1.\n"
             "A run that was killed goes on in the same boot, to the same schedule:\n"
             "  fairswitch ab --resume run1");
         ab->add_option("file", file_, "Experiment: a fairswitch.Plan in protobuf text format");
