@@ -1,5 +1,5 @@
-"""tables.py DIR DECISIONS: prints the benchmarks' six tables from what scripts/bench left in DIR.
-DECISIONS: of the log that `report` read."""
+"""tables.py DIR [DECISIONS]: prints the benchmarks' six tables from what scripts/bench left in DIR.
+DECISIONS: of the log that `report` read; without it, only the first two, of the rows measured."""
 import re
 import sys
 from pathlib import Path
@@ -225,11 +225,14 @@ def size_table(directory):
 
 
 def main():
-    directory, decisions = Path(sys.argv[1]), int(sys.argv[2])
+    directory = Path(sys.argv[1])
     lab = figures.parse_lab((directory / "lab/log/output.log").read_text(errors="replace"))
-    commands = figures.parse_commands((directory / "commands").read_text())
     cost_table(directory, lab)
     slowdown_table(lab)
+    if len(sys.argv) == 2:
+        return
+    decisions = int(sys.argv[2])
+    commands = figures.parse_commands((directory / "commands").read_text())
     disk_table(directory)
     decode_table(directory, commands)
     report_table(commands, decisions)
