@@ -8,10 +8,29 @@
 #include <linux/vmalloc.h>
 #include <linux/wait.h>
 
+#include <fairswitch/record.h>
+
 #define FSW_LOAD_ACQUIRE(p)	smp_load_acquire(p)
 #define FSW_STORE_RELEASE(p, v)	smp_store_release(p, v)
 #define FSW_STORE(p, v)		WRITE_ONCE(*(p), v)
-#define FSW_MEMCPY(to, from, n)	memcpy(to, from, n)
+#define FSW_MEMCPY(to, from, n)	fsw_copy(to, from, n)
+
+/*
+ * A copy whose length the compiler knows is made in place, with aligned words:
+ * so are those of the records that come most.
+ */
+static __always_inline void fsw_copy(void *to, const void *from, size_t bytes)
+{
+	if (bytes == sizeof(struct fsw_decision_record))
+		memcpy(to, from, sizeof(struct fsw_decision_record));
+	else if (bytes == sizeof(struct fsw_delay_record))
+		memcpy(to, from, sizeof(struct fsw_delay_record));
+	else if (bytes == sizeof(struct fsw_brief_record))
+		memcpy(to, from, sizeof(struct fsw_brief_record));
+	else
+		memcpy(to, from, bytes);
+}
+
 #include "ring_core.h"
 
 #include "flight.h"
@@ -41,7 +60,7 @@ static DEFINE_PER_CPU(struct fsw_cpu_ring *, fsw_rings);
 /* Of the runqueue of that CPU: counts under its lock, whoever holds it. */
 static DEFINE_PER_CPU(u64, fsw_seq);
 static DECLARE_WAIT_QUEUE_HEAD(fsw_readers);
-static u32 fsw_kinds __read_mostly;
+u32 fsw_kinds __read_mostly;
 static bool fsw_overwrite __read_mostly;
 static bool fsw_frozen __read_mostly;
 
@@ -53,11 +72,6 @@ u64 fsw_ring_size(void)
 static u64 fsw_ring_watermark(void)
 {
 	return fsw_ring_size() >> FSW_RING_WATERMARK_SHIFT;
-}
-
-u32 fsw_ring_kinds(void)
-{
-	return READ_ONCE(fsw_kinds);
 }
 
 void fsw_ring_set_kinds(u32 kinds)
@@ -176,15 +190,13 @@ static void fsw_ring_publish_over(struct fsw_cpu_ring *ring, void *record,
 }
 
 /* All kinds begin with frame and stamp, so one struct serves them all. */
-void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
-		      bool rq_locked)
+void __fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
+			bool rq_locked)
 {
 	struct fsw_cpu_ring *ring = this_cpu_read(fsw_rings);
 	struct fsw_stamp *stamp = &((struct fsw_marker_record *)record)->body.stamp;
 	u64 word = fsw_word(rq_cpu);
 
-	if (!(READ_ONCE(fsw_kinds) & BIT(kind)))
-		return;
 	stamp->seq = rq_locked ? ++per_cpu(fsw_seq, rq_cpu) : 0;
 	stamp->cpu = smp_processor_id();
 	stamp->rq_cpu = rq_cpu;
@@ -199,12 +211,11 @@ void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
 		irq_work_queue(&ring->wake);
 }
 
-void fsw_ring_filtered(enum fsw_kind kind)
+void __fsw_ring_filtered(enum fsw_kind kind)
 {
 	u64 *count = &this_cpu_read(fsw_rings)->core.producer->filtered[kind];
 
-	if (READ_ONCE(fsw_kinds) & BIT(kind))
-		WRITE_ONCE(*count, *count + 1);
+	WRITE_ONCE(*count, *count + 1);
 }
 
 u64 fsw_ring_filtered_sum(void)

@@ -6,6 +6,8 @@
 #ifndef FAIRSWITCH_RING_H
 #define FAIRSWITCH_RING_H
 
+#include <linux/bits.h>
+#include <linux/compiler.h>
 #include <linux/mm_types.h>
 #include <linux/poll.h>
 #include <linux/types.h>
@@ -23,18 +25,44 @@ void fsw_ring_reset(void);
 
 /* Kinds to record, bits of enum fsw_kind. */
 void fsw_ring_set_kinds(u32 kinds);
-u32 fsw_ring_kinds(void);
+
+extern u32 fsw_kinds;
+
+static __always_inline u32 fsw_ring_kinds(void)
+{
+	return READ_ONCE(fsw_kinds);
+}
+
+static __always_inline bool fsw_ring_wants(enum fsw_kind kind)
+{
+	return fsw_ring_kinds() & BIT(kind);
+}
 
 /*
  * Finishes and publishes a record: stamps it with this CPU, `rq_cpu` and the
  * arm in force there, and `seq` when rq_locked. Interrupts are off.
  * body.stamp.time_ns is the caller's.
  */
-void fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
-		      bool rq_locked);
+void __fsw_ring_publish(void *record, u32 bytes, enum fsw_kind kind, int rq_cpu,
+			bool rq_locked);
+
+static __always_inline void fsw_ring_publish(void *record, u32 bytes,
+					     enum fsw_kind kind, int rq_cpu,
+					     bool rq_locked)
+{
+	if (fsw_ring_wants(kind))
+		__fsw_ring_publish(record, bytes, kind, rq_cpu, rq_locked);
+}
 
 /* A record of this kind was left out by the filter. Interrupts are off. */
-void fsw_ring_filtered(enum fsw_kind kind);
+void __fsw_ring_filtered(enum fsw_kind kind);
+
+static __always_inline void fsw_ring_filtered(enum fsw_kind kind)
+{
+	if (fsw_ring_wants(kind))
+		__fsw_ring_filtered(kind);
+}
+
 u64 fsw_ring_filtered_sum(void);
 
 /*

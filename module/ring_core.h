@@ -27,6 +27,9 @@
 
 #include "uapi/fairswitch/device.h"
 
+/* Out of line: else every record would pay for their room on the stack. */
+#define FSW_RING_RARE	static __attribute__((__noinline__, __unused__))
+
 /* What was dropped since the last Lost record. */
 struct fsw_ring_loss {
 	bool pending;
@@ -121,7 +124,7 @@ static inline bool fsw_ring_reader_due(struct fsw_ring *ring, __u64 watermark)
 }
 
 /* `bytes` is a multiple of 8 and at least 8. */
-static inline void fsw_ring_pad(const struct fsw_ring *ring, __u64 head,
+FSW_RING_RARE void fsw_ring_pad(const struct fsw_ring *ring, __u64 head,
 				__u32 bytes)
 {
 	struct fsw_pad_head pad = {
@@ -151,16 +154,19 @@ static inline __u64 fsw_ring_store(const struct fsw_ring *ring, __u64 head,
 	return head + bytes;
 }
 
-static inline __u64 fsw_ring_store_lost(struct fsw_ring *ring, __u64 head,
-					const struct fsw_stamp *stamp)
+/* `record` lends its stamp: frame and stamp lie alike in all. */
+FSW_RING_RARE __u64 fsw_ring_store_lost(struct fsw_ring *ring, __u64 head,
+					const void *record)
 {
+	struct fsw_marker_record first;	/* the shortest */
 	static const struct fsw_lost_record empty =
 		FSW_RECORD_TEMPLATE(FSW_KIND_LOST, lost, LOST);
 	static const struct fsw_ring_loss none = {};
 	struct fsw_lost_record lost = empty;
 	const __u32 *by_kind = ring->loss.by_kind;
 
-	lost.body.stamp = *stamp;
+	FSW_MEMCPY(&first, record, sizeof(first));
+	lost.body.stamp = first.body.stamp;
 	lost.body.stamp.seq = 0;
 	lost.body.first_ns = ring->loss.first_ns;
 	lost.body.last_ns = ring->loss.last_ns;
@@ -176,7 +182,7 @@ static inline __u64 fsw_ring_store_lost(struct fsw_ring *ring, __u64 head,
 	return fsw_ring_store(ring, head, &lost, sizeof(lost));
 }
 
-static inline void fsw_ring_drop(struct fsw_ring *ring, unsigned int kind,
+FSW_RING_RARE void fsw_ring_drop(struct fsw_ring *ring, unsigned int kind,
 				 __u64 time_ns)
 {
 	__u64 *dropped = &ring->producer->dropped[kind];
@@ -190,7 +196,7 @@ static inline void fsw_ring_drop(struct fsw_ring *ring, unsigned int kind,
 }
 
 /* While frozen: counted, with the times in the producer's page. */
-static inline void fsw_ring_refuse(struct fsw_ring *ring, unsigned int kind,
+FSW_RING_RARE void fsw_ring_refuse(struct fsw_ring *ring, unsigned int kind,
 				   __u64 time_ns)
 {
 	struct fsw_ring_producer *producer = ring->producer;
@@ -260,8 +266,8 @@ static inline bool fsw_ring_put(struct fsw_ring *ring, const void *record,
 				__u32 bytes, unsigned int kind, __u64 time_ns)
 {
 	__u64 *produced = &ring->producer->produced[kind & (FSW_KIND_COUNT - 1)];
-	__u64 end = ring->head;
-	struct fsw_marker_record first;	/* the shortest: frame and stamp lie alike in all */
+	__u64 head = ring->head;
+	__u64 end = head;
 
 	kind &= FSW_KIND_COUNT - 1;
 	FSW_STORE(produced, *produced + 1);
@@ -272,12 +278,11 @@ static inline bool fsw_ring_put(struct fsw_ring *ring, const void *record,
 		fsw_ring_drop(ring, kind, time_ns);
 		return false;
 	}
-	if (ring->loss.pending) {
-		FSW_MEMCPY(&first, record, sizeof(first));
-		ring->head = fsw_ring_store_lost(ring, ring->head, &first.body.stamp);
-	}
-	ring->head = fsw_ring_store(ring, ring->head, record, bytes);
-	FSW_STORE_RELEASE(&ring->producer->head, ring->head);	/* B */
+	if (ring->loss.pending)
+		head = fsw_ring_store_lost(ring, head, record);
+	head = fsw_ring_store(ring, head, record, bytes);
+	ring->head = head;
+	FSW_STORE_RELEASE(&ring->producer->head, head);	/* B */
 	return true;
 }
 
