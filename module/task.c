@@ -3,6 +3,7 @@
 #include <linux/percpu.h>
 #include <linux/pid.h>
 #include <linux/string.h>
+#include <linux/unaligned.h>
 
 #include "read.h"
 #include "ring.h"
@@ -58,25 +59,29 @@ void fsw_task_forget_here(void)
 	memset(this_cpu_ptr(fsw_seen), 0, sizeof(struct fsw_seen));
 }
 
-static u64 fsw_task_digest(const struct task_struct *p)
+/* All 64 bits: hash_64() keeps 32, and in them what the lower halves say. */
+static __always_inline u64 fsw_digested(u64 digest, u64 word)
 {
-	u64 comm[2];
-	u64 digest;
+	return (digest ^ word) * GOLDEN_RATIO_64;
+}
 
-	BUILD_BUG_ON(sizeof(p->comm) != sizeof(comm));
-	memcpy(comm, p->comm, sizeof(comm));
-	digest = p->pid ^ ((u64)p->policy << 32) ^ ((u64)p->static_prio << 40);
-	digest = hash_64(digest ^ p->start_boottime, 64);
-	digest = hash_64(digest ^ comm[0], 64);
-	digest = hash_64(digest ^ comm[1], 64);
-	digest = hash_64(digest ^ p->se.slice, 64);
+static __always_inline u64 fsw_task_digest(const struct task_struct *p)
+{
+	u64 digest = p->pid ^ ((u64)p->policy << 32) ^ ((u64)p->static_prio << 40);
+
+	BUILD_BUG_ON(sizeof(p->comm) != 2 * sizeof(u64));
+	digest = fsw_digested(digest, p->start_boottime);
+	digest = fsw_digested(digest, get_unaligned((const u64 *)p->comm));
+	digest = fsw_digested(digest, get_unaligned((const u64 *)(p->comm + 8)));
+	digest = fsw_digested(digest, p->se.slice);
 #ifdef CONFIG_CGROUP_SCHED
-	digest = hash_64(digest ^ (unsigned long)p->sched_task_group, 64);
+	digest = fsw_digested(digest, (unsigned long)p->sched_task_group);
 #endif
 	return digest | 1;	/* 0 = empty slot */
 }
 
-static void fsw_task_record(const struct task_struct *p)
+/* Out of line: else every task that is seen would pay for the record's room. */
+static noinline void fsw_task_record(const struct task_struct *p)
 {
 	struct fsw_task_record record =
 		FSW_RECORD_TEMPLATE(FSW_KIND_TASK, task, TASK);
@@ -102,11 +107,12 @@ static void fsw_task_record(const struct task_struct *p)
 
 void fsw_task_seen(const struct task_struct *p)
 {
-	u64 *slot = &this_cpu_ptr(fsw_seen)->digest[hash_32(p->pid, FSW_SEEN_BITS)];
+	u64 *slot;
 	u64 digest;
 
-	if (!(fsw_ring_kinds() & BIT(FSW_KIND_TASK)))
+	if (!fsw_ring_wants(FSW_KIND_TASK))
 		return;
+	slot = &this_cpu_ptr(fsw_seen)->digest[hash_32(p->pid, FSW_SEEN_BITS)];
 	digest = fsw_task_digest(p);
 	if (*slot == digest)
 		return;

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
         {"lag-bounds", prove::lag_bounds},
         {"books", prove::books},
         {"paths", prove::paths},
+        {"tasks", prove::tasks},
         {"losses", prove::losses},
         {"trace", [&](const OrderedLog& log) { prove::trace(log, argument); }},
         {"flight", prove::flight},

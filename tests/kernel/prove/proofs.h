@@ -72,4 +72,7 @@ void losses(const OrderedLog& log);
 // Prints how many decisions took each path.
 void paths(const OrderedLog& log);
 
+// Prints what each Task record says: pid and niceness.
+void tasks(const OrderedLog& log);
+
 }  // namespace fairswitch::prove

@@ -293,4 +293,12 @@ void paths(const OrderedLog& log) {
     for (const auto& [path, count] : counts) fmt::print("{} {}\n", path, count);
 }
 
+void tasks(const OrderedLog& log) {
+    for (const model::Record& record : log.unordered) {
+        if (const auto* task = std::get_if<model::Task>(&record)) {
+            fmt::print("{} {}\n", task->pid, task->nice);
+        }
+    }
+}
+
 }  // namespace fairswitch::prove
