@@ -144,14 +144,16 @@ static void fsw_read_timer(struct fsw_wake *wake, const struct task_struct *p)
 	timer->clock = fired->clock & 0x7f;
 }
 
-static void fsw_probe_waking(void *data, struct task_struct *p)
+/*
+ * Out of line, like what records a switch: else those that aren't watched
+ * would pay for the record's room on the stack.
+ */
+static noinline void fsw_record_waking(struct task_struct *p)
 {
 	struct fsw_wake_record record;
 	struct fsw_wake *wake = &record.body;
 	unsigned long flags;
 
-	if (!fsw_watched(p))
-		return;
 	local_irq_save(flags);
 	record = fsw_wake_template;
 	wake->stamp.time_ns = ktime_get_mono_fast_ns();
@@ -168,23 +170,19 @@ static void fsw_probe_waking(void *data, struct task_struct *p)
 	local_irq_restore(flags);
 }
 
-/* Interrupts are off, the runqueue is locked. */
-static void fsw_probe_switch(void *data, bool preempt,
-			     struct task_struct *prev, struct task_struct *next,
-			     unsigned int prev_state)
+static void fsw_probe_waking(void *data, struct task_struct *p)
+{
+	if (fsw_watch_count() && fsw_watched(p))
+		fsw_record_waking(p);
+}
+
+static noinline void fsw_record_switch(bool preempt, struct task_struct *prev,
+				       struct task_struct *next,
+				       unsigned int prev_state, u64 woken_ns)
 {
 	struct fsw_switch_record record;
 	struct fsw_switch *to = &record.body;
-	int cpu = smp_processor_id();
-	bool wanted = fsw_waits_here(cpu);
-	u64 woken_ns;
 
-	__this_cpu_inc(fsw_switches);
-	woken_ns = fsw_waiting_remove(next);
-	if (prev_state != TASK_RUNNING)
-		fsw_waiting_remove(prev);
-	if (!wanted && !fsw_watched(prev) && !fsw_watched(next))
-		return;
 	if (prev_state == TASK_RUNNING && fsw_watched(prev))
 		fsw_waiting_add(prev, 0);
 	record = fsw_switch_template;
@@ -195,11 +193,36 @@ static void fsw_probe_switch(void *data, bool preempt,
 	to->preempted = preempt;
 	fsw_task_seen(prev);
 	fsw_task_seen(next);
-	fsw_ring_publish(&record, sizeof(record), FSW_KIND_SWITCH, cpu, true);
+	fsw_ring_publish(&record, sizeof(record), FSW_KIND_SWITCH,
+			 smp_processor_id(), true);
 	/* The clock may have stepped back. */
 	if (woken_ns && to->stamp.time_ns > woken_ns)
 		fsw_flight_switched_in(to->stamp.time_ns - woken_ns,
 				       to->stamp.time_ns);
+}
+
+static noinline void fsw_watch_switch(bool preempt, struct task_struct *prev,
+				      struct task_struct *next,
+				      unsigned int prev_state)
+{
+	bool wanted = fsw_waits_here(smp_processor_id());
+	u64 woken_ns;
+
+	woken_ns = fsw_waiting_remove(next);
+	if (prev_state != TASK_RUNNING)
+		fsw_waiting_remove(prev);
+	if (wanted || fsw_watched(prev) || fsw_watched(next))
+		fsw_record_switch(preempt, prev, next, prev_state, woken_ns);
+}
+
+/* Interrupts are off, the runqueue is locked. */
+static void fsw_probe_switch(void *data, bool preempt,
+			     struct task_struct *prev, struct task_struct *next,
+			     unsigned int prev_state)
+{
+	__this_cpu_inc(fsw_switches);
+	if (atomic_read(&fsw_waiting_count) || fsw_watch_count())
+		fsw_watch_switch(preempt, prev, next, prev_state);
 }
 
 /*

@@ -33,7 +33,8 @@ struct fsw_watch_slot {
 };
 
 static struct fsw_watch_slot fsw_watch[FSW_WATCH_MAX];
-static u32 fsw_watch_used;
+u32 fsw_watch_used;
+static u32 fsw_watch_comms;	/* of them, COMM */
 
 int fsw_task_init(void)
 {
@@ -120,6 +121,18 @@ void fsw_task_seen(const struct task_struct *p)
 	fsw_task_record(p);
 }
 
+static noinline bool fsw_watched_comm(const struct task_struct *p, u32 used)
+{
+	u32 i;
+
+	for (i = 0; i < used; i++)
+		if (fsw_watch[i].op == FSW_WATCH_COMM &&
+		    !strncmp(p->comm, fsw_watch[i].comm, FSW_COMM_BYTES))
+			return true;
+	return false;
+}
+
+/* Most tasks aren't, and most watches are of ids: no call on that way. */
 bool fsw_watched(const struct task_struct *p)
 {
 	u32 used = smp_load_acquire(&fsw_watch_used);	/* pairs with the release below */
@@ -134,16 +147,8 @@ bool fsw_watched(const struct task_struct *p)
 		if (slot->op == FSW_WATCH_PID && p->pid == slot->pid &&
 		    p->start_boottime == slot->start_ns)
 			return true;
-		if (slot->op == FSW_WATCH_COMM &&
-		    !strncmp(p->comm, slot->comm, FSW_COMM_BYTES))
-			return true;
 	}
-	return false;
-}
-
-u32 fsw_watch_count(void)
-{
-	return READ_ONCE(fsw_watch_used);
+	return READ_ONCE(fsw_watch_comms) && fsw_watched_comm(p, used);
 }
 
 static void fsw_watch_store(const struct fsw_watch *watch, u64 start_ns)
@@ -154,6 +159,8 @@ static void fsw_watch_store(const struct fsw_watch *watch, u64 start_ns)
 	slot->pid = watch->pid;
 	slot->start_ns = start_ns;
 	memcpy(slot->comm, watch->comm, FSW_COMM_BYTES);
+	if (watch->op == FSW_WATCH_COMM)
+		WRITE_ONCE(fsw_watch_comms, fsw_watch_comms + 1);
 	smp_store_release(&fsw_watch_used, fsw_watch_used + 1);
 }
 
@@ -190,6 +197,7 @@ int fsw_watch_change(const struct fsw_watch *watch)
 		WRITE_ONCE(fsw_watch_used, 0);
 		/* Nobody may still read the slots when they are filled anew. */
 		synchronize_rcu();
+		WRITE_ONCE(fsw_watch_comms, 0);
 		return 0;
 	case FSW_WATCH_TGID:
 	case FSW_WATCH_PID:

@@ -3,6 +3,7 @@
 #ifndef FAIRSWITCH_TASK_H
 #define FAIRSWITCH_TASK_H
 
+#include <linux/compiler.h>
 #include <linux/types.h>
 
 #include <fairswitch/device.h>
@@ -23,7 +24,13 @@ void fsw_task_seen(const struct task_struct *p);
 
 /* Session side; errno as in uapi/fairswitch/device.h. */
 int fsw_watch_change(const struct fsw_watch *watch);
-u32 fsw_watch_count(void);
+
+extern u32 fsw_watch_used;
+
+static inline u32 fsw_watch_count(void)
+{
+	return READ_ONCE(fsw_watch_used);
+}
 
 /* Any context. */
 bool fsw_watched(const struct task_struct *p);
