@@ -13,7 +13,10 @@ static const struct fsw_requeue_record fsw_requeue_template =
 static const struct fsw_delay_record fsw_delay_template =
 	FSW_RECORD_TEMPLATE(FSW_KIND_DELAY, delay, DELAY);
 
-/* In the making, on this CPU. They don't nest in themselves or each other. */
+/*
+ * In the making, on this CPU. They don't nest in themselves or each other. The
+ * records have had their tags since the load, and keep them.
+ */
 struct fsw_lag_scratch {
 	struct fsw_requeue_record requeue;
 	bool requeue_open;
@@ -21,14 +24,25 @@ struct fsw_lag_scratch {
 	struct fsw_delay_record delay;
 	bool delay_open;
 	bool was_delayed;
+	struct fsw_average average;	/* here, for the stack costs more */
 };
 
 static struct fsw_lag_scratch __percpu *fsw_lag_scratch;
 
 int fsw_lag_tap_init(void)
 {
+	int cpu;
+
 	fsw_lag_scratch = alloc_percpu(struct fsw_lag_scratch);
-	return fsw_lag_scratch ? 0 : -ENOMEM;
+	if (!fsw_lag_scratch)
+		return -ENOMEM;
+	for_each_possible_cpu(cpu) {
+		struct fsw_lag_scratch *s = per_cpu_ptr(fsw_lag_scratch, cpu);
+
+		s->requeue = fsw_requeue_template;
+		s->delay = fsw_delay_template;
+	}
+	return 0;
 }
 
 void fsw_lag_tap_exit(void)
@@ -67,7 +81,7 @@ static u32 fsw_curr_branches(const struct cfs_rq *cfs_rq,
 static bool fsw_lag_wanted(struct cfs_rq *cfs_rq, const struct sched_entity *se,
 			   enum fsw_kind kind)
 {
-	if (!(fsw_ring_kinds() & BIT(kind)))
+	if (!fsw_ring_wants(kind))
 		return false;
 	if (fsw_filter_passes_entity(rq_of(cfs_rq), se, kind))
 		return true;
@@ -83,10 +97,12 @@ void __fsw_tap_requeue_enter(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	s->requeue_open = fsw_lag_wanted(cfs_rq, se, FSW_KIND_REQUEUE);
 	if (!s->requeue_open)
 		return;
-	memcpy(&s->requeue, &fsw_requeue_template, sizeof(s->requeue));
 	requeue->stamp.time_ns = ktime_get_mono_fast_ns();
-	fsw_read_entity(&requeue->entity, cfs_rq, se);
+	s->average = fsw_average(cfs_rq);
+	fsw_read_entity(&requeue->entity, &s->average, cfs_rq, se);
+	requeue->lag_stored_ns = 0;
 	requeue->lag_before_ns = requeue->entity.lag_ns;
+	requeue->curr_stale_ns = 0;
 	requeue->branches = fsw_curr_branches(cfs_rq, se);
 	requeue->curr_pid = fsw_entity_pid(cfs_rq->curr);
 	if (fsw_lag_is_stored(cfs_rq)) {
@@ -124,10 +140,12 @@ void __fsw_tap_requeue_leave(struct cfs_rq *cfs_rq, struct sched_entity *se)
 	s->requeue_open = false;
 	/* Where the kernel has just left the lag in vlag. */
 	if (!FSW_HYGIENE_NEEDED || fsw_feature(DELAY_ZERO) ||
-	    (requeue->branches & FSW_LAG_CLAMPED))
+	    (requeue->branches & FSW_LAG_CLAMPED)) {
 		requeue->lag_after_ns = se->vlag;
-	else
-		requeue->lag_after_ns = fsw_lag(cfs_rq, se);
+	} else {
+		s->average = fsw_average(cfs_rq);
+		requeue->lag_after_ns = fsw_lag(&s->average, cfs_rq, se);
+	}
 	if (entity_is_task(se))
 		fsw_task_seen(container_of(se, struct task_struct, se));
 	fsw_ring_publish(&s->requeue, sizeof(s->requeue), FSW_KIND_REQUEUE,
@@ -146,9 +164,10 @@ void __fsw_tap_delay_enter(struct cfs_rq *cfs_rq, struct sched_entity *se,
 			fsw_lag_wanted(cfs_rq, se, FSW_KIND_DELAY);
 	if (!s->delay_open)
 		return;
-	memcpy(&s->delay, &fsw_delay_template, sizeof(s->delay));
 	delay->stamp.time_ns = ktime_get_mono_fast_ns();
-	fsw_read_entity(&delay->entity, cfs_rq, se);
+	s->average = fsw_average(cfs_rq);
+	fsw_read_entity(&delay->entity, &s->average, cfs_rq, se);
+	delay->lag_stored_ns = 0;
 	delay->dequeue_flags = flags;
 	delay->branches = fsw_curr_branches(cfs_rq, se);
 	if (s->was_delayed && fsw_lag_is_stored(cfs_rq)) {

@@ -20,52 +20,55 @@
 
 #include "compat.h"
 
-/* Curr counts although it isn't queued. */
-static inline s64 fsw_load(const struct cfs_rq *cfs_rq)
+/*
+ * What eligibility and lag of all entities of a cfs_rq are measured against,
+ * at one moment: good until anything of the cfs_rq changes.
+ */
+struct fsw_average {
+	s64 load;	/* weights, as the sums count them */
+	s64 sum;	/* of weights times keys */
+	u64 zero;	/* the vruntime whose key is 0 */
+	u64 vruntime;	/* V */
+};
+
+/* Of vruntimes, as avg_vruntime() would return it: division rounds down. */
+static inline u64 fsw_divided(const struct fsw_average *average)
 {
-	const struct sched_entity *curr = cfs_rq->curr;
-	s64 load = fsw_sum_weight_of(cfs_rq);
+	s64 sum = average->sum;
 
-	if (curr && curr->on_rq)
-		load += fsw_sum_weight(cfs_rq, curr);
-	return load;
-}
-
-static inline s64 fsw_key(const struct cfs_rq *cfs_rq, u64 vruntime)
-{
-	return vruntime - cfs_rq->zero_vruntime;
-}
-
-static inline s64 fsw_weighted_sum(const struct cfs_rq *cfs_rq)
-{
-	const struct sched_entity *curr = cfs_rq->curr;
-	s64 sum = fsw_sum_of(cfs_rq);
-
-	if (curr && curr->on_rq)
-		sum += fsw_key(cfs_rq, curr->vruntime) *
-		       (s64)fsw_sum_weight(cfs_rq, curr);
-	return sum;
-}
-
-/* V, as avg_vruntime() would return it: division rounds down. */
-static inline u64 fsw_avg_vruntime(const struct cfs_rq *cfs_rq)
-{
-	s64 load = fsw_load(cfs_rq);
-	s64 sum = fsw_weighted_sum(cfs_rq);
-
-	if (!load)
-		return cfs_rq->zero_vruntime;
+	if (!average->load)
+		return average->zero;
 	if (sum < 0)
-		sum -= load - 1;
-	return cfs_rq->zero_vruntime + div64_s64(sum, load);
+		sum -= average->load - 1;
+	return average->zero + div64_s64(sum, average->load);
+}
+
+/* Curr counts although it isn't queued. */
+static inline struct fsw_average fsw_average(const struct cfs_rq *cfs_rq)
+{
+	const struct sched_entity *curr = cfs_rq->curr;
+	struct fsw_average average = {
+		.load = fsw_sum_weight_of(cfs_rq),
+		.sum = fsw_sum_of(cfs_rq),
+		.zero = cfs_rq->zero_vruntime,
+	};
+
+	if (curr && curr->on_rq) {
+		s64 weight = fsw_sum_weight(cfs_rq, curr);
+
+		average.load += weight;
+		average.sum += (s64)(curr->vruntime - average.zero) * weight;
+	}
+	average.vruntime = fsw_divided(&average);
+	return average;
 }
 
 /* entity_eligible(): without the division, which loses precision. */
-static inline bool fsw_eligible(const struct cfs_rq *cfs_rq,
+static inline bool fsw_eligible(const struct fsw_average *average,
 				const struct sched_entity *se)
 {
-	return fsw_weighted_sum(cfs_rq) >=
-	       (fsw_product)fsw_key(cfs_rq, se->vruntime) * fsw_load(cfs_rq);
+	return average->sum >=
+	       (fsw_product)(s64)(se->vruntime - average->zero) * average->load;
 }
 
 /*
@@ -73,12 +76,13 @@ static inline bool fsw_eligible(const struct cfs_rq *cfs_rq,
  * multiplying with an inverse do so less exactly: there clamped lags differ, by
  * parts in a million.
  */
-static inline s64 fsw_lag(const struct cfs_rq *cfs_rq,
+static inline s64 fsw_lag(const struct fsw_average *average,
+			  const struct cfs_rq *cfs_rq,
 			  const struct sched_entity *se)
 {
 	u64 limit = fsw_delta_fair(fsw_lag_limit(cfs_rq, se),
 				   fsw_load_of(se).weight);
-	s64 lag = fsw_avg_vruntime(cfs_rq) - se->vruntime;
+	s64 lag = average->vruntime - se->vruntime;
 
 	return clamp_t(s64, lag, -(s64)limit, (s64)limit);
 }
@@ -93,17 +97,15 @@ static inline bool fsw_idle(const struct sched_entity *se)
 	return container_of(se, struct task_struct, se)->policy == SCHED_IDLE;
 }
 
-/* Whether it or a group above it is idle. */
-static inline bool fsw_effectively_idle(const struct sched_entity *se)
+/* Whether a group above it is idle. */
+static inline bool fsw_idle_above(const struct sched_entity *se)
 {
 #ifdef CONFIG_FAIR_GROUP_SCHED
-	for (; se; se = se->parent)
+	for (se = se->parent; se; se = se->parent)
 		if (fsw_idle(se))
 			return true;
-	return false;
-#else
-	return fsw_idle(se);
 #endif
+	return false;
 }
 
 /* Thread id in the initial namespace; 0 for a group or nobody. */
@@ -168,8 +170,12 @@ static inline const struct cfs_rq *fsw_own_cfs_rq(const struct sched_entity *se)
 #endif
 }
 
-/* Copies what `se` is on `cfs_rq` now. `to` has its tags already. */
-void fsw_read_entity(struct fsw_entity *to, const struct cfs_rq *cfs_rq,
+/*
+ * Copies what `se` is on `cfs_rq` now, whose average as of now the caller
+ * knows. `to` has its tags already.
+ */
+void fsw_read_entity(struct fsw_entity *to, const struct fsw_average *average,
+		     const struct cfs_rq *cfs_rq,
 		     const struct sched_entity *se);
 
 #endif /* FAIRSWITCH_READ_H */

@@ -18,10 +18,11 @@ static const struct fsw_brief_record fsw_brief_template =
 /*
  * A decision in the making, on the CPU that decides: the runqueue's lock is
  * held throughout, so there is one at a time. What a Brief tells is kept for
- * every decision; the rest only while somebody listens to entities.
+ * every decision; the rest only while somebody listens to entities. The
+ * records have had their tags since the load, and keep them.
  */
 struct fsw_deciding {
-	struct fsw_brief_record brief;	/* its tags are set once, at load */
+	struct fsw_brief_record brief;
 	bool pending_before;
 	bool lazy_before;
 	u8 preempt_path;
@@ -31,7 +32,9 @@ struct fsw_deciding {
 	/* From here on while `full`. */
 	bool followable;	/* no entity that we know has been dequeued */
 	bool compared;
+	bool picked;		/* anything, so far */
 	const struct sched_entity *curr;	/* compared; followed while `followable` */
+	struct fsw_average average;	/* here, for the stack costs more */
 	struct fsw_decision_record record;
 };
 
@@ -44,8 +47,12 @@ int fsw_tap_init(void)
 	fsw_deciding = alloc_percpu(struct fsw_deciding);
 	if (!fsw_deciding)
 		return -ENOMEM;
-	for_each_possible_cpu(cpu)
-		per_cpu_ptr(fsw_deciding, cpu)->brief = fsw_brief_template;
+	for_each_possible_cpu(cpu) {
+		struct fsw_deciding *d = per_cpu_ptr(fsw_deciding, cpu);
+
+		d->brief = fsw_brief_template;
+		d->record = fsw_decision_template;
+	}
 	return 0;
 }
 
@@ -54,20 +61,24 @@ void fsw_tap_exit(void)
 	free_percpu(fsw_deciding);
 }
 
+/* What isn't set here is set on every way out. */
 static void fsw_enter_full(struct fsw_deciding *d, const struct task_struct *p,
 			   int wake_flags)
 {
 	struct fsw_decision *decision = &d->record.body;
 
-	memcpy(&d->record, &fsw_decision_template, sizeof(d->record));
 	decision->stamp.time_ns = d->brief.body.stamp.time_ns;
 	decision->picked_tag = FSW_TAG_VOID;
 	decision->wake_flags = wake_flags;
 	decision->wakee_state = READ_ONCE(p->__state);
 	decision->wakee_pid = d->brief.body.wakee_pid;
 	decision->curr_pid = d->brief.body.curr_pid;
+	decision->queue.picks = 0;
+	decision->queue.delayed_dequeued = 0;
+	decision->queue.branches = 0;
 	d->followable = true;
 	d->compared = false;
+	d->picked = false;
 }
 
 /* What the filter leaves out is read only for the trace event, which has none. */
@@ -104,12 +115,14 @@ static void fsw_branch(bool taken, enum fsw_queue_branch branch)
 		this_cpu_ptr(fsw_deciding)->record.body.queue.branches |= branch;
 }
 
-static void fsw_read_queue(struct fsw_queue *to, const struct cfs_rq *cfs_rq)
+static void fsw_read_queue(struct fsw_queue *to,
+			   const struct fsw_average *average,
+			   const struct cfs_rq *cfs_rq)
 {
 	to->queued = fsw_nr_queued(cfs_rq);
 	to->h_queued = cfs_rq->h_nr_queued;
-	to->load = fsw_load(cfs_rq);
-	to->avg_vruntime_ns = fsw_avg_vruntime(cfs_rq);
+	to->load = average->load;
+	to->avg_vruntime_ns = average->vruntime;
 	to->buddy_pid = fsw_entity_pid(cfs_rq->next);
 }
 
@@ -123,11 +136,14 @@ void __fsw_tap_compare(struct rq *rq, struct cfs_rq *cfs_rq,
 		return;
 	d->compared = true;
 	d->curr = se;
-	fsw_read_entity(&decision->wakee, cfs_rq, pse);
-	fsw_read_entity(&decision->curr, cfs_rq, se);
-	fsw_read_queue(&decision->queue, cfs_rq);
-	fsw_branch(fsw_protected(se), FSW_BRANCH_PROTECTED_BEFORE);
-	fsw_branch(cfs_rq->next == se, FSW_BRANCH_BUDDY_IS_CURR);
+	d->average = fsw_average(cfs_rq);
+	fsw_read_entity(&decision->wakee, &d->average, cfs_rq, pse);
+	fsw_read_entity(&decision->curr, &d->average, cfs_rq, se);
+	fsw_read_queue(&decision->queue, &d->average, cfs_rq);
+	if (fsw_protected(se))
+		decision->queue.branches |= FSW_BRANCH_PROTECTED_BEFORE;
+	if (cfs_rq->next == se)
+		decision->queue.branches |= FSW_BRANCH_BUDDY_IS_CURR;
 }
 
 void __fsw_tap_preempt_path(enum fsw_path path)
@@ -175,7 +191,9 @@ void __fsw_tap_picked(struct cfs_rq *cfs_rq, struct sched_entity *se)
 		return;
 	}
 	decision->picked_tag = FSW_TAG(12, entity);
-	fsw_read_entity(&decision->picked, cfs_rq, se);
+	d->picked = true;
+	d->average = fsw_average(cfs_rq);
+	fsw_read_entity(&decision->picked, &d->average, cfs_rq, se);
 	if (se->sched_delayed)
 		decision->queue.branches |= FSW_BRANCH_DELAYED_PICKED;
 }
@@ -209,21 +227,31 @@ static enum fsw_resched fsw_resched_effect(const struct fsw_deciding *d,
 						  FSW_RESCHED_NOW_IPI;
 }
 
+/*
+ * Ways out before groups are matched: the tasks' own entities, each on its own
+ * cfs_rq. A lag against another's V would mean nothing.
+ */
+static void fsw_compare_unmatched(struct fsw_deciding *d, struct rq *rq,
+				  struct task_struct *p)
+{
+	struct sched_entity *curr = &rq->donor->se;
+	struct cfs_rq *wakees = fsw_searched(rq, &p->se);
+
+	__fsw_tap_compare(rq, fsw_searched(rq, curr), curr, &p->se);
+	d->average = fsw_average(wakees);
+	fsw_read_entity(&d->record.body.wakee, &d->average, wakees, &p->se);
+}
+
 static void fsw_leave_full(struct fsw_deciding *d, struct rq *rq,
 			   struct task_struct *p)
 {
 	struct fsw_decision *decision = &d->record.body;
-	struct sched_entity *curr = &rq->donor->se;
 
-	/*
-	 * Ways out before groups are matched: the tasks' own entities, each on
-	 * its own cfs_rq. A lag against another's V would mean nothing.
-	 */
-	if (!d->compared) {
-		__fsw_tap_compare(rq, fsw_searched(rq, curr), curr, &p->se);
-		fsw_read_entity(&decision->wakee, fsw_searched(rq, &p->se),
-				&p->se);
-	}
+	if (!d->compared)
+		fsw_compare_unmatched(d, rq, p);
+	/* Its bytes are there although it is absent: not an earlier decision's. */
+	if (!d->picked)
+		decision->picked = fsw_decision_template.body.picked;
 	decision->verdict = d->brief.body.verdict;
 	decision->path = d->brief.body.path;
 	decision->resched = d->brief.body.resched;
