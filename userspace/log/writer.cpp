@@ -111,6 +111,8 @@ void LogWriter::append_locked(Bytes bytes) {
 void LogWriter::flush_locked() {
     if (context_) {
         pack();
+    } else if (pending_.empty()) {
+        pending_.swap(buffer_);
     } else {
         pending_ += buffer_;
     }
