@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -13,10 +12,9 @@ namespace {
 constexpr double kMoved_percent = 2;
 
 std::optional<size_t> index_of(const std::string& row) {
-    const auto metric = metric_of_row(row);
-    if (!metric) return std::nullopt;
-    const auto found = std::find(all_metrics().begin(), all_metrics().end(), *metric);
-    return static_cast<size_t>(found - all_metrics().begin());
+    for (size_t i = 0; i < all_metrics().size(); ++i)
+        if (row == metric_row(all_metrics()[i])) return i;
+    return std::nullopt;
 }
 
 std::optional<size_t> column_of(const Table& table, const std::string& name) {

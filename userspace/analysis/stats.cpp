@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <random>
 
@@ -13,6 +14,35 @@ namespace {
 
 constexpr int64_t kMs = 1'000'000;
 constexpr uint64_t kSeed = 0x66616972;
+
+struct MetricFacts {
+    Metric metric;
+    const char* label;  // of a table's row
+    const char* name;   // in a sentence
+    const char* row;    // for plans and programs
+    std::optional<double> quantile;
+    std::optional<int64_t> threshold_ns;
+};
+constexpr MetricFacts kFacts[] = {
+    {Metric::kAverage, "Average           (us)", "the average", "Average", {}, {}},
+    {Metric::kP50, "Median (P50)      (us)", "P50", "P50", 0.5, {}},
+    {Metric::kP90, "90th Percentile   (us)", "P90", "P90", 0.9, {}},
+    {Metric::kP99, "99th Percentile   (us)", "P99", "P99", 0.99, {}},
+    {Metric::kP999, "99.9th Percentile (us)", "P99.9", "P99.9", 0.999, {}},
+    {Metric::kMaximum, "Maximum           (us)", "the maximum", "Maximum", 1.0, {}},
+    {Metric::kOver1ms, "Above 1 ms         (%)", "the share above 1 ms", "Above 1 ms", {}, kMs},
+    {Metric::kOver2ms, "Above 2 ms         (%)", "the share above 2 ms", "Above 2 ms", {}, 2 * kMs},
+    {Metric::kOver4ms, "Above 4 ms         (%)", "the share above 4 ms", "Above 4 ms", {}, 4 * kMs},
+};
+
+// The table's rows stand in the order of the enumeration.
+static_assert([] {
+    for (size_t i = 0; i < std::size(kFacts); ++i)
+        if (static_cast<size_t>(kFacts[i].metric) != i) return false;
+    return std::size(kFacts) == static_cast<size_t>(Metric::kOver4ms) + 1;
+}());
+
+const MetricFacts& facts_of(Metric metric) { return kFacts[static_cast<size_t>(metric)]; }
 
 PooledBlocks pool(const std::vector<BlockPair>& pairs) {
     std::vector<const std::vector<int64_t>*> blocks;
@@ -66,77 +96,9 @@ std::vector<double> flip_tests(const PooledBlocks& pooled, size_t pairs,
 
 }  // namespace
 
-const char* metric_label(Metric metric) {
-    switch (metric) {
-        case Metric::kAverage:
-            return "Average           (us)";
-        case Metric::kP50:
-            return "Median (P50)      (us)";
-        case Metric::kP90:
-            return "90th Percentile   (us)";
-        case Metric::kP99:
-            return "99th Percentile   (us)";
-        case Metric::kP999:
-            return "99.9th Percentile (us)";
-        case Metric::kMaximum:
-            return "Maximum           (us)";
-        case Metric::kOver1ms:
-            return "Above 1 ms         (%)";
-        case Metric::kOver2ms:
-            return "Above 2 ms         (%)";
-        case Metric::kOver4ms:
-            return "Above 4 ms         (%)";
-    }
-    return "";
-}
-
-const char* metric_name(Metric metric) {
-    switch (metric) {
-        case Metric::kAverage:
-            return "the average";
-        case Metric::kP50:
-            return "P50";
-        case Metric::kP90:
-            return "P90";
-        case Metric::kP99:
-            return "P99";
-        case Metric::kP999:
-            return "P99.9";
-        case Metric::kMaximum:
-            return "the maximum";
-        case Metric::kOver1ms:
-            return "the share above 1 ms";
-        case Metric::kOver2ms:
-            return "the share above 2 ms";
-        case Metric::kOver4ms:
-            return "the share above 4 ms";
-    }
-    return "";
-}
-
-const char* metric_row(Metric metric) {
-    switch (metric) {
-        case Metric::kAverage:
-            return "Average";
-        case Metric::kP50:
-            return "P50";
-        case Metric::kP90:
-            return "P90";
-        case Metric::kP99:
-            return "P99";
-        case Metric::kP999:
-            return "P99.9";
-        case Metric::kMaximum:
-            return "Maximum";
-        case Metric::kOver1ms:
-            return "Above 1 ms";
-        case Metric::kOver2ms:
-            return "Above 2 ms";
-        case Metric::kOver4ms:
-            return "Above 4 ms";
-    }
-    return "";
-}
+const char* metric_label(Metric metric) { return facts_of(metric).label; }
+const char* metric_name(Metric metric) { return facts_of(metric).name; }
+const char* metric_row(Metric metric) { return facts_of(metric).row; }
 
 std::optional<Metric> metric_of_row(std::string_view row) {
     for (const Metric metric : all_metrics())
@@ -144,43 +106,30 @@ std::optional<Metric> metric_of_row(std::string_view row) {
     return std::nullopt;
 }
 
-std::optional<double> metric_quantile(Metric metric) {
-    switch (metric) {
-        case Metric::kP50:
-            return 0.5;
-        case Metric::kP90:
-            return 0.9;
-        case Metric::kP99:
-            return 0.99;
-        case Metric::kP999:
-            return 0.999;
-        case Metric::kMaximum:
-            return 1.0;
-        default:
-            return std::nullopt;
-    }
-}
+std::optional<double> metric_quantile(Metric metric) { return facts_of(metric).quantile; }
 
-std::optional<int64_t> metric_threshold_ns(Metric metric) {
-    switch (metric) {
-        case Metric::kOver1ms:
-            return kMs;
-        case Metric::kOver2ms:
-            return 2 * kMs;
-        case Metric::kOver4ms:
-            return 4 * kMs;
-        default:
-            return std::nullopt;
-    }
-}
+std::optional<int64_t> metric_threshold_ns(Metric metric) { return facts_of(metric).threshold_ns; }
 
 bool metric_is_share(Metric metric) { return metric_threshold_ns(metric).has_value(); }
 
 const std::vector<Metric>& all_metrics() {
-    static const std::vector<Metric> kAll = {Metric::kAverage, Metric::kP50,     Metric::kP90,
-                                             Metric::kP99,     Metric::kP999,    Metric::kMaximum,
-                                             Metric::kOver1ms, Metric::kOver2ms, Metric::kOver4ms};
+    static const std::vector<Metric> kAll = [] {
+        std::vector<Metric> all;
+        for (const MetricFacts& facts : kFacts) all.push_back(facts.metric);
+        return all;
+    }();
     return kAll;
+}
+
+std::vector<std::vector<BlockPair>> paired(const RoundLatencies& rounds,
+                                           const std::vector<uint32_t>& arms) {
+    std::vector<std::vector<BlockPair>> pairs(std::max<size_t>(1, arms.size()) - 1);
+    for (const auto& [round, blocks] : rounds) {
+        if (blocks.size() != arms.size()) continue;
+        for (size_t i = 0; i < pairs.size(); ++i)
+            pairs[i].push_back({blocks.at(arms[0]), blocks.at(arms[i + 1])});
+    }
+    return pairs;
 }
 
 size_t quantile_index(size_t n, double q) {

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -58,6 +59,13 @@ struct BlockPair {
     std::vector<int64_t> first;
     std::vector<int64_t> second;
 };
+
+// Of each block that counts, by its round and its arm's id.
+using RoundLatencies = std::map<uint32_t, std::map<uint32_t, std::vector<int64_t>>>;
+// For each of `arms` but the first, its blocks beside those of the first. A round in which an arm
+// lacks its block, for that was void, is left out.
+std::vector<std::vector<BlockPair>> paired(const RoundLatencies& rounds,
+                                           const std::vector<uint32_t>& arms);
 
 enum class Verdict3 { kDifferent, kSame, kNone };
 

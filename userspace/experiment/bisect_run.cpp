@@ -84,8 +84,7 @@ std::vector<std::vector<BlockPair>> BisectRun::measure(const std::vector<SwitchS
     if (!experiment_.measure_rounds(arms, static_cast<uint32_t>(rounds))) throw Interrupted{};
     std::this_thread::sleep_for(kPrinted);
     samples_.update();
-    // By round and arm; a void block leaves its round out.
-    std::map<uint32_t, std::map<uint32_t, std::vector<int64_t>>> measured;
+    RoundLatencies measured;
     const Experiment& plan = experiment_.plan();
     for (int i = before; i < plan.blocks_size(); ++i) {
         const ExperimentBlock& block = plan.blocks(i);
@@ -93,16 +92,9 @@ std::vector<std::vector<BlockPair>> BisectRun::measure(const std::vector<SwitchS
         measured[block.round()][block.arm()] = samples_.between(block.begin_ns(), block.end_ns());
     }
     if (plan.blocks_size()) samples_.forget_before(plan.blocks().rbegin()->end_ns());
-    std::vector<std::vector<BlockPair>> pairs(sets.size());
-    for (const auto& [round, by_arm] : measured) {
-        if (by_arm.size() != arms.size()) continue;
-        const auto& base = by_arm.at(plan.arms(0).id());
-        for (size_t i = 0; i < sets.size(); ++i) {
-            const uint32_t id = plan.arms(static_cast<int>(arms[i + 1])).id();
-            pairs[i].push_back({base, by_arm.at(id)});
-        }
-    }
-    return pairs;
+    std::vector<uint32_t> ids;
+    for (const size_t arm : arms) ids.push_back(plan.arms(static_cast<int>(arm)).id());
+    return paired(measured, ids);
 }
 
 }  // namespace fairswitch

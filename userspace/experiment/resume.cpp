@@ -44,19 +44,13 @@ std::vector<std::vector<BlockPair>> compared_rounds(const Experiment& done, cons
     std::map<uint64_t, const std::vector<int64_t>*> latencies;
     for (const BlockResult& result : join.blocks)
         latencies[result.block.number] = &result.latencies;
-    std::map<uint32_t, std::map<uint32_t, const std::vector<int64_t>*>> rounds;
+    RoundLatencies rounds;
     for (const ExperimentBlock& block : done.blocks())
-        if (latencies.contains(block.number()))
-            rounds[block.round()][block.arm()] = latencies[block.number()];
-    std::vector<std::vector<BlockPair>> compared(
-        static_cast<size_t>(std::max(1, done.arms_size())) - 1);
-    for (const auto& [round, arms] : rounds) {
-        if (arms.size() != compared.size() + 1) continue;  // a void block
-        for (size_t i = 0; i < compared.size(); ++i)
-            compared[i].push_back({*arms.at(done.arms(0).id()),
-                                   *arms.at(done.arms(static_cast<int>(i) + 1).id())});
-    }
-    return compared;
+        if (const auto found = latencies.find(block.number()); found != latencies.end())
+            rounds[block.round()][block.arm()] = *found->second;
+    std::vector<uint32_t> arms;
+    for (const ExperimentArm& arm : done.arms()) arms.push_back(arm.id());
+    return paired(rounds, arms);
 }
 
 }  // namespace
