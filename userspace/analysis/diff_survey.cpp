@@ -2,17 +2,13 @@
 
 #include "userspace/analysis/diff.h"
 #include "userspace/analysis/evidence.h"
+#include "userspace/log/losses.h"
 
 namespace fairswitch {
 namespace {
 
 // A log that lost more often has its later losses told at the time of the last of these.
 constexpr size_t kMostLosses = 4096;
-
-uint64_t records_of(const model::Lost& lost) {
-    return uint64_t{lost.decisions} + lost.requeues + lost.delays + lost.wakes + lost.switches +
-           lost.tasks + lost.swaps + lost.markers;
-}
 
 void add_loss(Survey& survey, const model::Lost& lost) {
     if (survey.losses.size() < kMostLosses)

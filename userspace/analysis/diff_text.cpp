@@ -18,8 +18,6 @@ constexpr size_t kScreen = 100;
 constexpr size_t kMostRunqueues = 6;
 constexpr size_t kMostForced = 8;
 
-std::string signed_text(int64_t ns) { return (ns >= 0 ? "+" : "") + duration_text(ns); }
-
 std::string seconds(uint64_t ns) {
     return fmt::format("{}.{:09} s", ns / 1'000'000'000, ns % 1'000'000'000);
 }
@@ -70,15 +68,6 @@ std::string arm_name(const Header& header, uint32_t id) {
 std::string path_name(uint64_t path) {
     const std::string name = Path_Name(static_cast<int>(path));
     return name.empty() ? fmt::format("path {}", path) : name.substr(sizeof("PATH_") - 1);
-}
-
-std::string flags_text(uint32_t flags) {
-    std::string out = flags & FSW_ENTITY_ELIGIBLE ? "eligible" : "not eligible";
-    if (flags & FSW_ENTITY_DELAYED) out += ", delayed";
-    if (flags & FSW_ENTITY_PROTECTED) out += ", protected";
-    if (flags & FSW_ENTITY_IDLE) out += ", idle";
-    if (flags & FSW_ENTITY_CUSTOM_SLICE) out += ", custom slice";
-    return out;
 }
 
 std::string queue_branches(const model::Decision& decision) {
@@ -239,7 +228,7 @@ class Screen {
         out_ +=
             row("time", seconds(a.stamp.time_ns),
                 skew == 0 ? seconds(b.stamp.time_ns)
-                          : fmt::format("{} ({})", seconds(b.stamp.time_ns), signed_text(skew)));
+                          : fmt::format("{} ({})", seconds(b.stamp.time_ns), signed_duration(skew)));
         rows("path", [](const model::Decision& d) { return path_name(d.path); });
         rows("verdict", [](const model::Decision& d) {
             return d.verdict == FSW_VERDICT_PREEMPT ? "PREEMPT" : "KEEP";
@@ -284,9 +273,9 @@ class Screen {
                                const std::optional<model::Entity>& entity) {
         if (!entity) return "";
         const uint64_t v = decision.queue ? decision.queue->avg_vruntime_ns : 0;
-        return fmt::format("lag {}, slice {}, V{}", signed_text(entity->lag_ns),
+        return fmt::format("lag {}, slice {}, V{}", signed_duration(entity->lag_ns),
                            duration_text(static_cast<int64_t>(entity->slice_ns)),
-                           signed_text(static_cast<int64_t>(entity->deadline_ns - v)));
+                           signed_duration(static_cast<int64_t>(entity->deadline_ns - v)));
     }
 
     // Whether the arm or only the clock led to it, and how the other runqueues fare.
@@ -320,15 +309,15 @@ class Screen {
         if (skew.points.empty()) return;
         std::string line = fmt::format("Skew of the clocks on CPU {} (B - A):", runqueue.rq_cpu);
         if (skew.changes == 0) {
-            say(fmt::format("{} {} throughout", line, signed_text(skew.last_ns)));
+            say(fmt::format("{} {} throughout", line, signed_duration(skew.last_ns)));
             return;
         }
         for (const Skew::Point& point : skew.points)
-            line += fmt::format(" {} at {},", signed_text(point.ns), point.number);
-        line += fmt::format(" {} at {}", signed_text(skew.last_ns), runqueue.common);
+            line += fmt::format(" {} at {},", signed_duration(point.ns), point.number);
+        line += fmt::format(" {} at {}", signed_duration(skew.last_ns), runqueue.common);
         say_wrapped(line);
         say(fmt::format("  it changed {} times, first at decision {}, by {}", skew.changes,
-                        skew.first_change, signed_text(skew.first_step_ns)));
+                        skew.first_change, signed_duration(skew.first_step_ns)));
     }
 
     // The recordings needn't begin and end at the same decision.

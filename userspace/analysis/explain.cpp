@@ -63,17 +63,6 @@ std::string path_text(const model::Decision& decision, const Evidence& evidence)
     }
 }
 
-std::string flags_text(uint32_t flags) {
-    std::string out = flags & FSW_ENTITY_ELIGIBLE ? "eligible" : "not eligible";
-    if (flags & FSW_ENTITY_DELAYED) out += ", delayed";
-    if (flags & FSW_ENTITY_PROTECTED) out += ", protected";
-    if (flags & FSW_ENTITY_IDLE) out += ", idle";
-    if (flags & FSW_ENTITY_CUSTOM_SLICE) out += ", custom slice";
-    return out;
-}
-
-std::string signed_duration(int64_t ns) { return (ns >= 0 ? "+" : "") + duration_text(ns); }
-
 // Lines with the time since the expected moment in front.
 class Story {
   public:
@@ -264,6 +253,17 @@ std::string duration_text(int64_t ns) {
     if (size < 1'000'000) return fmt::format("{:.0f} us", ns / 1e3);
     if (size < 10'000'000'000) return fmt::format("{:.2f} ms", ns / 1e6);
     return fmt::format("{:.1f} s", ns / 1e9);
+}
+
+std::string signed_duration(int64_t ns) { return (ns >= 0 ? "+" : "") + duration_text(ns); }
+
+std::string flags_text(uint32_t flags) {
+    std::string out = flags & FSW_ENTITY_ELIGIBLE ? "eligible" : "not eligible";
+    if (flags & FSW_ENTITY_DELAYED) out += ", delayed";
+    if (flags & FSW_ENTITY_PROTECTED) out += ", protected";
+    if (flags & FSW_ENTITY_IDLE) out += ", idle";
+    if (flags & FSW_ENTITY_CUSTOM_SLICE) out += ", custom slice";
+    return out;
 }
 
 std::string decision_text(const model::Decision& decision, const Evidence& evidence) {

@@ -10,6 +10,10 @@ namespace fairswitch {
 
 // "57 us", "2.31 ms": three digits or so, signs kept.
 std::string duration_text(int64_t ns);
+// The same with its sign, "+57 us".
+std::string signed_duration(int64_t ns);
+// "eligible, delayed, custom slice"; of enum fsw_entity_flag.
+std::string flags_text(uint32_t flags);
 
 // "keep: pick_eevdf() chose hackbench/801, which was delayed".
 std::string decision_text(const model::Decision& decision, const Evidence& evidence);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include "userspace/analysis/cell_text.h"
 
 namespace fairswitch {
 namespace {
@@ -12,20 +12,6 @@ constexpr size_t kFlips = 8192;
 constexpr int kLabel = 27;
 constexpr int kFirst = 12;
 constexpr int kOther = 20;
-
-std::string cut(const std::string& name, size_t width) {
-    return name.size() <= width ? name : name.substr(0, width - 2) + "..";
-}
-
-std::string value_text(Metric metric, double value) {
-    if (metric_is_share(metric)) return fmt::format("{:.3f}", 100 * value);
-    return fmt::format("{:.{}f}", value / 1000, metric == Metric::kAverage ? 1 : 0);
-}
-
-std::string difference_text(const Comparison& c) {
-    const char mark = c.verdict == Verdict3::kDifferent ? ' ' : c.verdict == Verdict3::kSame ? '~' : '?';
-    return c.percent ? fmt::format("({:+.0f} %){}", *c.percent, mark) : fmt::format("(n/a){}", mark);
-}
 
 std::string header(const InterimInput& input) {
     std::string line = std::string(kLabel, ' ');

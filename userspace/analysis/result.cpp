@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "userspace/analysis/branches.h"
+#include "userspace/analysis/cell_text.h"
 #include "userspace/base/wrap.h"
 
 namespace fairswitch {
@@ -198,10 +199,6 @@ class Markdown {
     static constexpr int kLabel = 26;
     static constexpr int kFirst = 10;
     static constexpr int kOther = 15;
-
-    static std::string cut(const std::string& text, size_t width) {
-        return text.size() <= width ? text : text.substr(0, width - 2) + "..";
-    }
 
     void table(int begin, int end) {
         std::vector<int> shown = {0};

@@ -2,8 +2,9 @@
 //
 // A run's directory holds run.fsl, measure.txt (the measuring program's output), plan.textproto,
 // load.txt, table.txt and explain.txt; one that was resumed also run-2.fsl, measure-2.txt and so on:
-// the same boot's clock, another measuring process, whose threads are numbered on. A lone log is a run as well: its table ends each latency at
-// the switch-in, since no program told when it read the clock.
+// the same boot's clock, another measuring process, whose threads are numbered on. A lone log is a
+// run as well: its table ends each latency at the switch-in, since no program told when it read the
+// clock.
 #pragma once
 
 #include <map>

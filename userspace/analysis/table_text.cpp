@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "userspace/analysis/branches.h"
+#include "userspace/analysis/cell_text.h"
 #include "userspace/analysis/explain.h"
 #include "userspace/analysis/table.h"
 #include "userspace/base/wrap.h"
@@ -62,11 +62,6 @@ class Text {
                            [](const ArmColumn& column) { return column.sorted.empty(); });
     }
 
-    // A name that doesn't fit keeps its beginning; the full ones stand in the legend.
-    static std::string cut(const std::string& name, size_t width) {
-        return name.size() <= width ? name : name.substr(0, width - 2) + "..";
-    }
-
     void header() {
         std::string row = fmt::format("{:<{}}", "", kLabelWidth);
         for (size_t c = 0; c < table_.columns.size(); ++c)
@@ -91,25 +86,6 @@ class Text {
         row("Total Samples", [](const ArmColumn& c) { return fmt::format("{}", c.sorted.size()); });
         row("Expected Samples", [](const ArmColumn& c) { return fmt::format("{}", c.expected); });
         row("Missed Periods", [](const ArmColumn& c) { return fmt::format("{}", c.missed); });
-    }
-
-    static std::string value_text(Metric metric, double value) {
-        if (metric_is_share(metric)) return fmt::format("{:.3f}", 100 * value);
-        if (metric == Metric::kAverage) return fmt::format("{:.1f}", value / 1000);
-        return fmt::format("{:.0f}", value / 1000);
-    }
-
-    static std::string difference_text(const Comparison& comparison) {
-        std::string percent = "n/a";
-        if (comparison.percent) {
-            double shown = std::round(*comparison.percent);
-            percent = fmt::format("{:+.0f} %", shown == 0 ? 0.0 : shown);
-        }
-        const char* mark = comparison.metric == Metric::kMaximum        ? "?"
-                           : comparison.verdict == Verdict3::kDifferent ? " "
-                           : comparison.verdict == Verdict3::kSame      ? "~"
-                                                                        : "?";
-        return fmt::format("({}){}", percent, mark);
     }
 
     void metric(size_t index) {
