@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "userspace/base/failure.h"
+#include "userspace/device/proc_files.h"
 #include "userspace/log/writer.h"
 
 namespace fairswitch {
@@ -40,7 +41,8 @@ using namespace std::chrono_literals;
 
 }  // namespace
 
-ChildProcess::ChildProcess(const std::string& command, const std::string& output) {
+ChildProcess::ChildProcess(const std::string& command, const std::string& output)
+    : output_(output) {
     int file = open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (file < 0) fail(Exit::kRunFailed, "cannot write {}: {}", output, std::strerror(errno));
     int pipe[2];
@@ -71,6 +73,12 @@ ChildProcess::~ChildProcess() {
     if (running()) stop(SIGKILL, 0ms);
     // What the program left behind in its group.
     if (pid_ > 0) kill(-pid_, SIGKILL);
+}
+
+std::string ChildProcess::last_words() const {
+    constexpr size_t kMost = 400;
+    const std::string text = whole_file(output_);
+    return text.size() > kMost ? text.substr(text.size() - kMost) : text;
 }
 
 void ChildProcess::release() {

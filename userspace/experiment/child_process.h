@@ -28,10 +28,13 @@ class ChildProcess {
     // "exit status 1", "killed by signal 9", "running".
     std::string outcome() const;
     bool failed() const;  // ended by itself with a status other than 0
+    // The end of its output, for a message.
+    std::string last_words() const;
 
   private:
     bool wait_for(std::chrono::milliseconds patience);
 
+    const std::string output_;
     pid_t pid_ = -1;
     int hold_ = -1;  // our end of the pipe that holds the child
     bool stopped_by_us_ = false;

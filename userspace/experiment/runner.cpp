@@ -10,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <numeric>
 #include <thread>
 
 #include "userspace/analysis/cyclictest.h"
@@ -37,8 +36,6 @@ constexpr auto kPatience = 3000ms;
 // Longer than the recorder waits between two looks at its rings.
 constexpr double kDrained_s = 0.06;
 constexpr int kOwnNice = -15;
-// A load that ends sooner than this has hardly run: something is wrong with it.
-constexpr double kLeastLoadSeconds = 0.2;
 
 std::atomic<bool> interrupted{false};
 
@@ -68,16 +65,6 @@ size_t threads_of(pid_t pid) {
     return error ? 0 : static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
-std::string tail_of(const std::string& path) {
-    const std::string text = whole_file(path);
-    return text.size() > 400 ? text.substr(text.size() - 400) : text;
-}
-
-// Each load's output has a file of its own.
-std::string load_file(const std::string& out, size_t number) {
-    return number == 0 ? out + "/load.txt" : fmt::format("{}/load-{}.txt", out, number + 1);
-}
-
 }  // namespace
 
 void ExperimentRun::interrupt() { interrupted = true; }
@@ -86,14 +73,13 @@ ExperimentRun::ExperimentRun(const ExperimentOptions& options) : options_(option
     check_open_files(asked_);
     fs::create_directories(options_.out);
     keep_off_pinned_cpus();
-    has_looks_ = asked_.stop().watched() || !asked_.stop().narrow_row().empty();
     take_machine();
     name_arms();
     open_files();
     compared_.resize(arms_.size() - 1);
     recorder_ = std::make_unique<Recorder>(*session_, *log_, all_kinds(),
                                            parse_detail(asked_.detail()));
-    if (has_looks_) recorder_->observe([this](Bytes records) { live_.add(records); });
+    if (has_looks()) recorder_->observe([this](Bytes records) { live_.add(records); });
 }
 
 // Nobody else has the session now: what a killed run left behind is nobody's.
@@ -141,15 +127,13 @@ void ExperimentRun::open_files() {
 
 void ExperimentRun::go_on_with(const ResumePoint& point) {
     if (point.done.arms_size() == 0) return;  // killed before it had begun
-    plan_.MergeFrom([&] {
-        Experiment done = point.done;
-        // As given anew by the same plan.
-        done.clear_arms();
-        done.clear_plan();
-        done.clear_ended();
-        done.clear_stop_reason();
-        return done;
-    }());
+    Experiment done = point.done;
+    // As given anew by the same plan.
+    done.clear_arms();
+    done.clear_plan();
+    done.clear_ended();
+    done.clear_stop_reason();
+    plan_.MergeFrom(done);
     compared_ = point.compared;
     rounds_ = rounds_done(point.done);
     seconds_before_ = seconds_done(point.done);
@@ -236,7 +220,7 @@ bool ExperimentRun::run_schedule(StopRule& rule) {
             return false;
         }
         keep_round();
-        if (has_looks_) remember_latencies(first_block);
+        if (has_looks()) remember_latencies(first_block);
         const StopAnswer answer = rule.after_round(progress());
         look(answer);
         save();
@@ -244,6 +228,10 @@ bool ExperimentRun::run_schedule(StopRule& rule) {
         if (answer.alpha > 0 && asked_.stop().watched()) show_interim(answer.alpha);
     }
     return true;
+}
+
+bool ExperimentRun::has_looks() const {
+    return asked_.stop().watched() || !asked_.stop().narrow_row().empty();
 }
 
 RunProgress ExperimentRun::progress() const {
@@ -267,19 +255,17 @@ void ExperimentRun::keep_round() {
 }
 
 void ExperimentRun::remember_latencies(int first_block) {
-    std::vector<std::vector<int64_t>> latencies;
-    for (size_t arm = 0; arm < arms_.size(); ++arm) {
-        for (int i = first_block; i < plan_.blocks_size(); ++i) {
-            const ExperimentBlock& block = plan_.blocks(i);
-            if (block.arm() != arm_ids_[arm] || !block.void_reason().empty()) continue;
-            latencies.push_back(
-                live_.between(block.begin_ns(), block.end_ns(), plan_.measured_tgid()));
-        }
+    RoundLatencies round;
+    for (int i = first_block; i < plan_.blocks_size(); ++i) {
+        const ExperimentBlock& block = plan_.blocks(i);
+        if (block.void_reason().empty())
+            round[block.round()][block.arm()] =
+                live_.between(block.begin_ns(), block.end_ns(), plan_.measured_tgid());
     }
     live_.forget_before(plan_.blocks().rbegin()->end_ns());
-    if (latencies.size() != arms_.size()) return;  // a void block
-    for (size_t arm = 1; arm < arms_.size(); ++arm)
-        compared_[arm - 1].push_back({latencies[0], latencies[arm]});
+    const auto pairs = paired(round, arm_ids_);
+    for (size_t arm = 0; arm < pairs.size(); ++arm)
+        compared_[arm].insert(compared_[arm].end(), pairs[arm].begin(), pairs[arm].end());
 }
 
 void ExperimentRun::show_interim(double alpha) {
@@ -326,9 +312,9 @@ bool ExperimentRun::conduct(const std::function<bool()>& body) {
 }
 
 void ExperimentRun::start_measuring() {
-    const std::string output = file("measure.txt");
     // `exec`: the process watched must be the program itself, not a shell.
-    measure_ = std::make_unique<ChildProcess>("exec " + asked_.measure().command(), output);
+    measure_ = std::make_unique<ChildProcess>("exec " + asked_.measure().command(),
+                                              file("measure.txt"));
     place(*measure_, asked_.measure(), "measure");
     session_->watch_process(measure_->pid());
     plan_.set_measured_tgid(static_cast<uint32_t>(measure_->pid()));
@@ -339,7 +325,7 @@ void ExperimentRun::start_measuring() {
         std::this_thread::sleep_for(kTick);
         if (!measure_->running())
             fail(Exit::kRunFailed, "the measuring program ended at once ({}): {}\n{}",
-                 measure_->outcome(), asked_.measure().command(), tail_of(output));
+                 measure_->outcome(), asked_.measure().command(), measure_->last_words());
     }
 }
 
@@ -354,30 +340,10 @@ void ExperimentRun::place(const ChildProcess& child, const Program& program, con
 }
 
 void ExperimentRun::start_loads() {
-    loads_.resize(static_cast<size_t>(asked_.loads_size()));
-    for (size_t i = 0; i < loads_.size(); ++i) start_load(i);
-}
-
-void ExperimentRun::start_load(size_t number) {
-    const Program& program = asked_.loads(static_cast<int>(number));
-    Load& load = loads_[number];
-    load.process = std::make_unique<ChildProcess>(program.command(), load_file(options_.out, number));
-    place(*load.process, program, "load");
-    load.begin = Clock::now();
-    load.process->release();
-    if (load.runs++ == 0) tell("load: " + program.command());
-}
-
-void ExperimentRun::check_load(size_t number) {
-    Load& load = loads_[number];
-    if (load.process->running()) return;
-    const double ran = seconds_between(load.begin, Clock::now());
-    if (load.process->failed() || ran < kLeastLoadSeconds)
-        fail(Exit::kRunFailed, "the load ended after {:.2f} s ({}): {}\n{}", ran,
-             load.process->outcome(), asked_.loads(static_cast<int>(number)).command(),
-             tail_of(load_file(options_.out, number)));
-    load.seconds += ran;
-    start_load(number);
+    for (int i = 0; i < asked_.loads_size(); ++i) {
+        loads_.start(static_cast<size_t>(i));
+        tell("load: " + asked_.loads(i).command());
+    }
 }
 
 void ExperimentRun::check_programs() {
@@ -385,8 +351,8 @@ void ExperimentRun::check_programs() {
     if (!recorder_->healthy()) fail(Exit::kRunFailed, "the recorder gave up");
     if (!measure_->running())
         fail(Exit::kRunFailed, "the measuring program ended early ({}):\n{}", measure_->outcome(),
-             tail_of(file("measure.txt")));
-    for (size_t i = 0; i < loads_.size(); ++i) check_load(i);
+             measure_->last_words());
+    loads_.check();
 }
 
 bool ExperimentRun::sleep_watching(double seconds) {
@@ -449,27 +415,10 @@ void ExperimentRun::run_block(size_t arm) {
     *plan_.add_blocks() = block;
 }
 
-void ExperimentRun::stop_loads() {
-    std::string result;
-    double longest = 0;
-    for (Load& load : loads_) {
-        if (!load.process) continue;
-        load.process->stop(SIGTERM, kPatience);
-        const double ran = seconds_between(load.begin, Clock::now());
-        longest = std::max(longest, load.seconds + ran);
-        result += result.empty() ? "" : "; ";
-        result += load.runs > 1
-                      ? fmt::format("{} complete runs, {:.2f} s each on average, and a part",
-                                    load.runs - 1, load.seconds / (load.runs - 1))
-                      : fmt::format("ran {:.1f} s without end, stopped", ran);
-    }
-    loads_.clear();
-    plan_.set_load_seconds(longest);
-    plan_.set_load_result(result);
-}
-
 void ExperimentRun::stop_programs() {
-    stop_loads();
+    const Loads::Ran ran = loads_.stop(kPatience);
+    plan_.set_load_seconds(ran.seconds);
+    plan_.set_load_result(ran.text);
     if (measure_) {
         // The printing thread catches up, now that the CPUs are free.
         if (measure_->running()) std::this_thread::sleep_for(500ms);

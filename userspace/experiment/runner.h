@@ -18,6 +18,7 @@
 #include "userspace/experiment/child_process.h"
 #include "userspace/experiment/conditions.h"
 #include "userspace/experiment/journal.h"
+#include "userspace/experiment/loads.h"
 #include "userspace/experiment/resume.h"
 #include "userspace/device/device.h"
 #include "userspace/device/recorder.h"
@@ -65,6 +66,7 @@ class ExperimentRun {
     void remember_latencies(int first_block);
     void look(const StopAnswer& answer);
     void show_interim(double alpha);
+    bool has_looks() const;  // the stop rule wants to see the data
     RunProgress progress() const;
     void save();
     std::string file(const std::string& name) const;
@@ -72,9 +74,6 @@ class ExperimentRun {
     void keep_off_pinned_cpus();
     void start_measuring();
     void start_loads();
-    void start_load(size_t number);
-    void check_load(size_t number);
-    void stop_loads();
     void run_block(size_t arm);
     void stop_programs();
     void finish_log(const std::string& reason);
@@ -85,14 +84,6 @@ class ExperimentRun {
     void tell(const std::string& what);
     double seconds_left() const;
     double seconds_since_start() const;
-
-    // A load that ends is started again.
-    struct Load {
-        std::unique_ptr<ChildProcess> process;
-        uint32_t runs = 0;
-        std::chrono::steady_clock::time_point begin;
-        double seconds = 0;  // sum over completed runs
-    };
 
     ExperimentOptions options_;
     const Plan& asked_ = options_.plan;
@@ -110,14 +101,15 @@ class ExperimentRun {
     std::unique_ptr<LogWriter> log_;
     std::unique_ptr<Recorder> recorder_;
     std::unique_ptr<ChildProcess> measure_;
-    std::vector<Load> loads_;
+    Loads loads_{asked_.loads(), options_.out,
+                 [this](const ChildProcess& child, const Program& program) {
+                     place(child, program, "load");
+                 }};
     std::chrono::steady_clock::time_point begin_;
     double planned_seconds_ = 0;
     uint32_t rounds_ = 0;  // so far
     uint32_t batches_ = 0;
     double seconds_before_ = 0;  // that earlier parts of the run took
-    // Where the stop rule wants to look at the data.
-    bool has_looks_ = false;
     LiveLatencies live_;
     std::vector<std::vector<BlockPair>> compared_;  // by compared arm
 };
