@@ -88,17 +88,7 @@ TEST(LiveView, MeasuresAnyWatchedThread) {
 // Decisions of a recording at detail `brief` count like others.
 TEST(LiveView, CountsBriefs) {
     Stream stream = two_arms();
-    for (model::Record& record : stream.records) {
-        const auto* decision = std::get_if<model::Decision>(&record);
-        if (decision == nullptr) continue;
-        model::Brief brief;
-        brief.stamp = decision->stamp;
-        brief.path = decision->path;
-        brief.verdict = decision->verdict;
-        brief.wakee_pid = decision->wakee_pid;
-        brief.curr_pid = decision->curr_pid;
-        record = brief;
-    }
+    make_brief(stream.records);
     const LiveSnapshot full = view_of(two_arms()).snapshot(1), brief = view_of(stream).snapshot(1);
     ASSERT_EQ(brief.arms.size(), full.arms.size());
     EXPECT_EQ(brief.arms[0].decisions, full.arms[0].decisions);

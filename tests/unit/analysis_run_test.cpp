@@ -6,6 +6,7 @@
 
 #include "proto/record.pb.h"
 #include "tests/unit/analysis_experiment.h"
+#include "tests/unit/scratch_folder.h"
 #include "userspace/analysis/run.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/writer.h"
@@ -96,13 +97,6 @@ struct ToProto {
 
 class RunDirectory : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "fairswitch_run_XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        dir_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(dir_); }
-
     void write(const Stream& s, const std::string& ended, const End& end = End()) {
         Header header;
         header.set_kernel_release("6.12-test");
@@ -144,7 +138,8 @@ class RunDirectory : public ::testing::Test {
         write_plan(dir_ + "/plan.textproto", plan);
     }
 
-    std::string dir_;
+    const testing::ScratchFolder folder_;
+    const std::string dir_ = folder_.path();
     Filter filter_;
 };
 

@@ -156,4 +156,20 @@ class Stream {
     std::map<uint32_t, uint64_t> seq_;
 };
 
+// As a recording at detail `brief` has them.
+inline void make_brief(std::vector<model::Record>& records) {
+    for (model::Record& record : records) {
+        const auto* decision = std::get_if<model::Decision>(&record);
+        if (decision == nullptr) continue;
+        model::Brief brief;
+        brief.stamp = decision->stamp;
+        brief.path = decision->path;
+        brief.verdict = decision->verdict;
+        brief.wakee_pid = decision->wakee_pid;
+        brief.curr_pid = decision->curr_pid;
+        if (decision->picked) brief.picked_pid = decision->picked->pid;
+        record = brief;
+    }
+}
+
 }  // namespace fairswitch::test

@@ -139,18 +139,7 @@ TEST(Tally, ABriefIsADecision) {
 // What a Brief can't tell is not counted as zero.
 TEST(Table, BriefsLeaveRowsUntold) {
     Stream s = experiment();
-    for (model::Record& record : s.records) {
-        const auto* decision = std::get_if<model::Decision>(&record);
-        if (!decision) continue;
-        model::Brief brief;
-        brief.stamp = decision->stamp;
-        brief.path = decision->path;
-        brief.verdict = decision->verdict;
-        brief.wakee_pid = decision->wakee_pid;
-        brief.curr_pid = decision->curr_pid;
-        brief.picked_pid = decision->picked->pid;
-        record = brief;
-    }
+    make_brief(s.records);
     Analysed a(std::move(s));
     const std::string text = render_text(a.table());
     EXPECT_NE(text.find("not told by records at detail `brief`"), std::string::npos);

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/unit/scratch_folder.h"
 #include "userspace/device/host.h"
 
 namespace fairswitch {
@@ -13,13 +14,6 @@ namespace fs = std::filesystem;
 
 class HostFiles : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "fairswitch_host_XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        root_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(root_); }
-
     void write(const std::string& path, const std::string& text) {
         fs::create_directories(fs::path(root_ + path).parent_path());
         std::ofstream(root_ + path) << text << "\n";
@@ -32,7 +26,8 @@ class HostFiles : public ::testing::Test {
         return header;
     }
 
-    std::string root_;
+    const testing::ScratchFolder folder_;
+    const std::string root_ = folder_.path();
 };
 
 TEST_F(HostFiles, PlacesOfCpus) {

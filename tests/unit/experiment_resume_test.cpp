@@ -10,6 +10,7 @@
 #include <fstream>
 #include <random>
 
+#include "tests/unit/scratch_folder.h"
 #include "userspace/analysis/schedule.h"
 #include "userspace/base/failure.h"
 #include "userspace/experiment/journal.h"
@@ -24,13 +25,6 @@ constexpr size_t kRounds = 12;
 
 class Resume : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "fairswitch_resume_XXXXXX").string();
-        ASSERT_NE(mkdtemp(pattern.data()), nullptr);
-        dir_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(dir_); }
-
     std::string plan_file() const { return dir_ + "/plan.textproto"; }
 
     // As the runner keeps its plan: what was measured of round n is in it once the round is over.
@@ -75,7 +69,8 @@ class Resume : public ::testing::Test {
         return WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
 
-    std::string dir_;
+    const testing::ScratchFolder folder_;
+    const std::string dir_ = folder_.path();
 };
 
 // Who measured the blocks of a round: the last process that began it measured all of them.

@@ -8,41 +8,13 @@
 #include <set>
 #include <string>
 
+#include "tests/unit/scratch_folder.h"
 #include "userspace/base/failure.h"
 #include "userspace/graft/compiler.h"
 #include "userspace/graft/elf_object.h"
 #include "userspace/graft/process.h"
 
 namespace fairswitch::testing {
-
-// A folder that goes away with the test.
-class ScratchFolder {
-  public:
-    ScratchFolder() {
-        auto name = (std::filesystem::temp_directory_path() / "fairswitch-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) fail(Exit::kRunFailed, "mkdtemp {}", name);
-        path_ = name;
-    }
-    ~ScratchFolder() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    ScratchFolder(const ScratchFolder&) = delete;
-    ScratchFolder& operator=(const ScratchFolder&) = delete;
-
-    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-    const std::filesystem::path& path() const { return path_; }
-
-    // Writes a file, with its folders.
-    std::filesystem::path put(const std::string& name, const std::string& content) const {
-        std::filesystem::create_directories((path_ / name).parent_path());
-        write_file(path_ / name, content);
-        return path_ / name;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
 
 inline void must_run(const std::string& command) {
     const auto result = run_shell(command);

@@ -8,6 +8,7 @@
 
 #include "tests/unit/log_files.h"
 #include "tests/unit/real_records.h"
+#include "tests/unit/scratch_folder.h"
 #include "userspace/log/schema.h"
 #include "userspace/log/writer.h"
 
@@ -19,13 +20,6 @@ namespace fs = std::filesystem;
 
 class Protoc : public ::testing::Test {
   protected:
-    void SetUp() override {
-        std::string pattern = (fs::temp_directory_path() / "fairswitch_protoc_XXXXXX").string();
-        ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-        dir_ = pattern;
-    }
-    void TearDown() override { fs::remove_all(dir_); }
-
     // What protoc prints for one message, on one line.
     std::string decode(const std::string& message) {
         std::ofstream(dir_ + "/message", std::ios::binary) << message;
@@ -55,7 +49,8 @@ class Protoc : public ::testing::Test {
         return messages;
     }
 
-    std::string dir_;
+    const testing::ScratchFolder folder_;
+    const std::string dir_ = folder_.path();
 };
 
 // Without what is tagged 15: filling, and the bytes of absent submessages, which protoc prints by
