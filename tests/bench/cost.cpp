@@ -29,6 +29,7 @@
 #include <thread>
 
 #include "fairswitch/device.h"
+#include "tests/bench/program.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/descriptor.h"
 #include "userspace/workload/task_attributes.h"
@@ -185,10 +186,5 @@ int run(int argc, char** argv) {
 }  // namespace fairswitch
 
 int main(int argc, char** argv) {
-    try {
-        return fairswitch::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "fairswitch-cost: %s\n", error.what());
-        return 1;
-    }
+    return fairswitch::run_program("fairswitch-cost", fairswitch::run, argc, argv);
 }

@@ -26,6 +26,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/bench/program.h"
 #include "tests/unit/ring_producer.h"
 #include "tests/unit/records.h"
 #include "userspace/base/failure.h"
@@ -248,10 +249,5 @@ int run(int argc, char** argv) {
 }  // namespace fairswitch
 
 int main(int argc, char** argv) {
-    try {
-        return fairswitch::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "fairswitch-disk: %s\n", error.what());
-        return 1;
-    }
+    return fairswitch::run_program("fairswitch-disk", fairswitch::run, argc, argv);
 }

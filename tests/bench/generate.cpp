@@ -10,6 +10,7 @@
 #include <random>
 #include <string>
 
+#include "tests/bench/program.h"
 #include "tests/unit/records.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/schema.h"
@@ -247,10 +248,5 @@ int run(int argc, char** argv) {
 }  // namespace fairswitch
 
 int main(int argc, char** argv) {
-    try {
-        return fairswitch::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "fairswitch-generate: %s\n", error.what());
-        return 1;
-    }
+    return fairswitch::run_program("fairswitch-generate", fairswitch::run, argc, argv);
 }

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/bench/program.h"
 #include "userspace/base/failure.h"
 #include "userspace/log/reader.h"
 #include "userspace/log/writer.h"
@@ -65,10 +66,5 @@ int run(int argc, char** argv) {
 }  // namespace fairswitch
 
 int main(int argc, char** argv) {
-    try {
-        return fairswitch::run(argc, argv);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "fairswitch-pack: %s\n", error.what());
-        return 1;
-    }
+    return fairswitch::run_program("fairswitch-pack", fairswitch::run, argc, argv);
 }
